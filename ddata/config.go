@@ -250,7 +250,7 @@ type Config struct {
 	Meter events.Meter
 
 	// Tracer takes spans of what the node and its entity types do for a caller, and hands traces on to
-	// other nodes; package ddata/events/otel has one for OpenTelemetry. Default: none.
+	// other nodes: one of ddata/events/otel, or of ddata/tracing/recorder, which makes a page. Default: none.
 	Tracer tracing.Tracer
 
 	// OnEvent hears of everything that happens on the node, beside Logger. See events.Listener for

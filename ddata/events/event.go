@@ -14,6 +14,13 @@ type Event interface {
 	Line() Line
 }
 
+// Loss is an Event that tells of messages which do not arrive.
+type Loss interface {
+	Event
+	// Lost is how many they are.
+	Lost() uint64
+}
+
 // Line is a line of a log: a constant message, and what is particular as attributes.
 type Line struct {
 	Level   slog.Level

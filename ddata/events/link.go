@@ -66,6 +66,17 @@ func (e FramesDropped) Line() Line {
 		slog.String("reason", e.Reason.String()), slog.Uint64("count", e.Count))
 }
 
+var (
+	_ Loss = FramesDropped{}
+	_ Loss = MessageUnsent{}
+)
+
+// Lost implements Loss.
+func (e FramesDropped) Lost() uint64 { return e.Count }
+
+// Lost implements Loss.
+func (e MessageUnsent) Lost() uint64 { return 1 }
+
 // Line implements Event.
 func (e MessageUnsent) Line() Line {
 	return line(slog.LevelDebug, "message not sent",

@@ -4,7 +4,8 @@
 // # Nouns
 //
 //   - A Tracer begins spans, and turns what a context says of a trace into a header and back. Package
-//     ddata/events/otel has one for OpenTelemetry. A nil Tracer traces nothing, and costs nothing.
+//     ddata/events/otel has one for OpenTelemetry, package recorder one that writes a file. A nil Tracer
+//     traces nothing, and costs nothing.
 //   - A Span is one piece of work. It has a beginning, an end, and perhaps an error.
 //   - A header is what a message carries of its trace, and of its baggage, in bytes that only the Tracer
 //     reads.

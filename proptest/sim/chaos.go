@@ -56,7 +56,7 @@ func (c *chaos) inject(f options.Fault) {
 		return
 	}
 	w.trace.Fold(4, uint64(f))
-	w.trace.Line(w, "CHAOS %v", f)
+	w.trace.Fault(w, "CHAOS %v", f)
 	switch f {
 	case options.Split:
 		w.net.Cut(c.groups(2 + c.rng.IntN(2)))
@@ -212,7 +212,7 @@ func (c *chaos) freeze(p *Process, d time.Duration) {
 		p.pause(d)
 		return
 	}
-	c.w.trace.Line(c.w, "FREEZE ALL")
+	c.w.trace.Fault(c.w, "FREEZE ALL")
 	for _, q := range c.w.live {
 		q.pause(d)
 	}

@@ -82,7 +82,7 @@ func (d *typeHost) checkKept(s protocol.ShardID) {
 func (w *World) handled(p *Process, m *tell) {
 	w.counts.Told++
 	w.trace.Fold(7, uint64(m.id), p.uid)
-	w.trace.Line(p, "HANDLES %v", m)
+	w.trace.Entity(p, m.typeName(), string(m.entity), "HANDLES %v", m)
 	if p.slot.leaving && m.at <= int64(w.opt.Safety+stall.AfterHeal) {
 		w.stalls.Drains(w.now)
 	}

@@ -33,7 +33,7 @@ func (p *Process) effect(fn func()) {
 	}
 	if stops {
 		p.w.counts.Halts++
-		p.w.trace.Line(p, "STOPS within a step")
+		p.w.trace.Fault(p, "STOPS within a step")
 		h.carrying = false
 		p.pause(h.span)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
 )
 
 // memberHost is the simulated host of the driver of a process's membership machine.
@@ -94,8 +95,7 @@ func (d *memberHost) step(in membership.Input) {
 func (d *memberHost) stepped(in membership.Input, e *membership.Effects) {
 	p, w := d.p, d.p.w
 	if w.trace.Watching() {
-		w.trace.Line(p, "M <- %v", in)
-		w.trace.Lines(p, "M -> ", e.String())
+		w.trace.Line(p, "M <- %v\n%s", in, trace.Prefixed("M -> ", e.String()))
 	}
 	d.check()
 	if d.m.View() != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -17,6 +18,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/packets"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -135,8 +138,8 @@ func (d *replicaHost) run(step func()) {
 func (d *replicaHost) stepped(in replicator.Input, e *effect.Effects) {
 	p, w := d.p, d.p.w
 	if w.trace.Watching() {
-		w.trace.Line(p, "R%s <- %v", d.suffix(), in)
-		w.trace.Lines(p, "R"+d.suffix()+" -> ", e.String())
+		text := "R" + d.suffix() + " <- " + in.String() + "\n" + trace.Prefixed("R"+d.suffix()+" -> ", e.String())
+		w.trace.Record(p, story.Record{Keys: packets.Keys(in), Text: text})
 	}
 	d.check()
 	if e.CaughtUp {

@@ -128,7 +128,7 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 	w.shardChecker.rest(home{d.index, m.shard}).end(w)
 	w.addressed[m.shard] = true
 	w.counts.Tells++
-	w.trace.Line(p, "SENDS %v", m)
+	w.trace.Entity(p, d.t.Name, string(m.entity), "SENDS %v", m)
 	ctx, cancel := p.rt.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	returned := false
@@ -207,7 +207,7 @@ func (l *shardLoad) changeLimits() {
 	if !d.limited || !d.usable() {
 		return
 	}
-	w.trace.Line(p, "OPERATOR limits T%d to %d entities", d.index, limit)
+	w.trace.Note(p, "OPERATOR limits T%d to %d entities", d.index, limit)
 	p.rt.Enter(func() {
 		if err := d.region.SetActiveEntityLimit(limit); err != nil {
 			w.violate("sharding", "%v: %v", p, err)

@@ -105,7 +105,7 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 		numbers, quiet[k] = append(numbers, k.shard), silent(w, k)
 		w.shardChecker.rest(k).stops++
 	}
-	w.trace.Line(p, "OPERATOR stops shards %v of T%d", numbers, d.index)
+	w.trace.Note(p, "OPERATOR stops shards %v of T%d", numbers, d.index)
 	var err error
 	for waits := true; waits; waits = waits && errors.Is(err, context.DeadlineExceeded) {
 		waits = slices.ContainsFunc(ks, func(k home) bool { return underWay(w, k) })

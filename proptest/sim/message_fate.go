@@ -32,6 +32,9 @@ func (m *tell) String() string {
 	return fmt.Sprintf("tell#%d %v→T%d/%s(%v) seq %d", m.id, m.from, m.typ, m.entity, m.shard, m.seq)
 }
 
+// typeName is the name of the entity's type.
+func (m *tell) typeName() string { return m.from.types[m.typ].t.Name }
+
 // handledFate is the fate of a message that a handler has taken.
 const handledFate = "handled"
 
@@ -44,7 +47,7 @@ func (w *World) end(m *tell, fate string) {
 	if m.fate == "" {
 		w.shardChecker.mailOf(m.typ, m.entity).ended++
 		m.fate = fate
-		w.trace.Line(w, "%v ENDS: %s", m, fate)
+		w.trace.Entity(m.from, m.typeName(), string(m.entity), "%v ENDS: %s", m, fate)
 	}
 }
 
@@ -102,7 +105,7 @@ func (d *typeHost) hear(e events.Event) {
 		m = w.tells[sent.Number()]
 	}
 	w.counts.Dropped++
-	w.trace.Line(d.p, "DROPS %v (%v)", x, m)
+	w.trace.Entity(d.p, d.t.Name, x.ID, "DROPS %v (%v)", x, m)
 	if m == nil || m.typ != d.index || string(m.entity) != x.ID {
 		w.shardChecker.mailOf(d.index, protocol.EntityID(x.ID)).dropped++
 		return

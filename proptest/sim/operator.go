@@ -69,7 +69,7 @@ func (o *operator) operate() {
 	}
 	o.anyDisks = o.expect > 0
 	o.expect = members
-	w.trace.Line(w, "OPERATOR expects %d", members)
+	w.trace.Note(w, "OPERATOR expects %d", members)
 	w.stalls.Begin(w.now)
 	for _, s := range w.slots {
 		if s.proc != nil {

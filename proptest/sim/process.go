@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/proptest/sim/clock"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
@@ -122,7 +123,7 @@ func (w *World) startProcess(s *Slot) {
 	w.procs[id] = p
 	w.live = append(w.live, p)
 	w.trace.Fold(1, id)
-	w.trace.Line(p, "START uid=%x %v", id, &p.clock)
+	w.trace.Tell(story.Started, p, "START uid=%x %v", id, &p.clock)
 	p.mem.start()
 	for _, r := range p.reps {
 		r.start()
@@ -175,7 +176,7 @@ func (p *Process) eachReplica(fn func(*replicaHost)) {
 func (w *World) refused(p *Process, err error) {
 	s := p.slot
 	w.trace.Fold(7, p.uid)
-	w.trace.Line(p, "REFUSED %v", err)
+	w.trace.Note(p, "REFUSED %v", err)
 	switch {
 	case errors.Is(err, disks.ErrRead), w.operator.builds.Upgrade(s.index, err):
 	case s.disk.Torn():
@@ -196,7 +197,7 @@ func (p *Process) end(why string) {
 	}
 	w := p.w
 	w.trace.Fold(2, p.uid)
-	w.trace.Line(p, "END %s", why)
+	w.trace.Tell(story.Ended, p, "END %s", why)
 	p.alive, p.frozen, p.behind, p.backlog, p.halt = false, false, false, nil, halt{}
 	p.slot.proc, p.slot.leaving = nil, false
 	tidied(w, p)
@@ -289,7 +290,7 @@ func (p *Process) pause(d time.Duration) {
 	}
 	p.frozen, p.behind = true, true
 	p.w.counts.Pauses++
-	p.w.trace.Line(p, "PAUSE %v", d)
+	p.w.trace.Tell(story.Paused, p, "PAUSE %v", d)
 	p.pauseEnds = p.w.now + int64(d)
 	p.w.after(d, nil, func() {
 		if p.w.now >= p.pauseEnds { // else a later pause has begun
@@ -303,7 +304,7 @@ func (p *Process) resume() {
 		return
 	}
 	p.frozen, p.resumed = false, p.w.now
-	p.w.trace.Line(p, "RESUME with %d waiting", len(p.backlog))
+	p.w.trace.Tell(story.Resumed, p, "RESUME with %d waiting", len(p.backlog))
 	p.catchUp()
 }
 

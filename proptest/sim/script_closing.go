@@ -62,7 +62,7 @@ func (k *closing) begin(done func()) {
 			return len(members) > 0
 		}, func() {
 			p := members[c.rng.IntN(len(members))]
-			w.trace.Line(p, "CHAOS closes the cluster")
+			w.trace.Fault(p, "CHAOS closes the cluster")
 			w.counts.Closings++
 			p.mem.step(membership.CloseCluster{})
 			k.within("not all know that the cluster is closing", k.known, func() {
@@ -141,7 +141,7 @@ func (k *closing) restart(done func()) {
 	c, w := k.c, k.c.w
 	w.closing = nil
 	w.leases.Rest()
-	w.trace.Line(w, "CHAOS starts the cluster again, %d entities must come back", len(k.alive))
+	w.trace.Fault(w, "CHAOS starts the cluster again, %d entities must come back", len(k.alive))
 	for _, s := range w.slots {
 		if s.started > 0 {
 			w.after(time.Duration(random.Between(c.rng, 0, int64(3*time.Second))), nil, func() { c.startAgain(s) })

@@ -23,7 +23,7 @@ func playOldLeases(c *chaos) {
 			w.after(time.Second, nil, next)
 			return
 		}
-		w.trace.Line(w, "CHAOS cuts off %v and kills the others", p)
+		w.trace.Fault(w, "CHAOS cuts off %v and kills the others", p)
 		c.isolate(p.slot)
 		w.after(c.moment(), nil, func() { killOthers(c, p) })
 		w.after(time.Duration(random.Between(c.rng, int64(20*time.Second), int64(40*time.Second))), nil, func() {
@@ -62,7 +62,7 @@ func playWakeUps(c *chaos) {
 			w.after(time.Second, nil, next)
 			return
 		}
-		w.trace.Line(w, "CHAOS suspends %v", p)
+		w.trace.Fault(w, "CHAOS suspends %v", p)
 		times := w.opt.Times()
 		least := times.LeaseDuration / 2
 		d := time.Duration(random.Between(c.rng, int64(least), int64(least+2*times.LeaseDuration+times.StableAfter)))

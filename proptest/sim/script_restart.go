@@ -26,7 +26,7 @@ func playRollingRestarts(c *chaos) {
 			w.after(time.Second, nil, next)
 			return
 		}
-		w.trace.Line(w, "CHAOS restarts %v", s.proc)
+		w.trace.Fault(w, "CHAOS restarts %v", s.proc)
 		back := func() {
 			c.startAgain(s)
 			w.eventually(func() bool { return w.healed || w.live.allUp(w.opt.Nodes) }, func() {

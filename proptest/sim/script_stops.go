@@ -49,7 +49,7 @@ func (s *stopping) begin(done func()) {
 		p.mem.step(membership.CloseCluster{})
 	}
 	w.after(c.moment(), nil, func() {
-		w.trace.Line(w, "CHAOS stops all")
+		w.trace.Fault(w, "CHAOS stops all")
 		s.began, w.stopping = w.now, s
 		w.leases.Rest() // a node that leaves waits for a coordinator, and that for its lease
 		w.counts.Stops++
@@ -88,7 +88,7 @@ func (s *stopping) restart(done func()) {
 	c, w := s.c, s.c.w
 	w.stopping = nil
 	w.leases.Resume()
-	w.trace.Line(w, "CHAOS starts all again")
+	w.trace.Fault(w, "CHAOS starts all again")
 	for _, x := range w.slots { // all: their disks may be needed
 		if x.started > 0 {
 			w.after(time.Duration(random.Between(c.rng, 0, int64(3*time.Second))), nil, func() { c.startAgain(x) })

@@ -56,7 +56,7 @@ const (
 // others finish it, and have a view that the oldest does not have.
 func missedJoin(c *chaos) time.Duration {
 	w, slow := c.w, c.oldest().index
-	w.trace.Line(w, "CHAOS n%d misses a join", slow)
+	w.trace.Fault(w, "CHAOS n%d misses a join", slow)
 	asked := false // the oldest has asked them to accept
 	w.net.LoseBy(func(from, to int, pk *network.Packet) bool {
 		if pk.To != network.ToMember || len(pk.Payload) < 2 {
@@ -87,7 +87,7 @@ func lateWords(c *chaos) time.Duration {
 		!p.mem.view.Has(view.UID(p.uid)) {
 		return 100 * time.Millisecond
 	}
-	w.trace.Line(w, "CHAOS only %v hears of %v", friend.proc, p)
+	w.trace.Fault(w, "CHAOS only %v hears of %v", friend.proc, p)
 	v, f, until := victim.index, friend.index, w.now+int64(15*time.Second)
 	w.net.Cut(func(a, b int) bool { return a == v && b != f || b == v && a != f })
 	w.net.HoldBy(func(from, to int) int64 {

@@ -2,17 +2,18 @@ package sim
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/proptest/sim/arbiter"
 	"github.com/coterie-go/coterie/proptest/sim/builds"
 	"github.com/coterie-go/coterie/proptest/sim/counts"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/packets"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -97,8 +98,8 @@ type checker interface {
 	settled(w *World) bool
 }
 
-// Run plays the world of one seed. When watch is not nil, every input and effect is printed to it.
-func Run(seed uint64, plan options.Plan, watch io.Writer) Result {
+// Run plays the world of one seed. When watch is not nil, it is told every input, effect and packet.
+func Run(seed uint64, plan options.Plan, watch trace.Watcher) Result {
 	r, _ := play(newWorld(seed, plan, watch), func() bool { return false })
 	return r
 }
@@ -137,7 +138,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	}, over
 }
 
-func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
+func newWorld(seed uint64, plan options.Plan, watch trace.Watcher) *World {
 	rs := random.Streams{Seed: seed}
 	opt := options.Draw(rs, plan)
 	w := &World{opt: opt, rs: rs, procs: map[uint64]*Process{},
@@ -149,6 +150,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,
 		DelayMin: w.opt.DelayMin, DelayMean: w.opt.DelayMean, LaneMax: w.opt.LaneMax,
+		Describe: packets.Describer(w.opt.EntityTypes, typeName),
 	}, netWorld{w}, rs.Stream("network", 0), &w.trace)
 	w.chaos = newChaos(w)
 	w.arbiter = newArbiter(w)
@@ -167,7 +169,7 @@ func (w *World) start() {
 		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.RolesOf(i), disk: newDisk(w, i, w.opt.RolesOf(i))})
 	}
 	c := w.chaos
-	w.trace.Line(w, "OPTIONS %v", w.opt)
+	w.trace.Note(w, "OPTIONS %v", w.opt)
 	for _, s := range w.slots[:w.opt.Nodes] {
 		w.at(random.Between(c.rng, 0, int64(time.Second)), nil, func() { w.startProcess(s) })
 	}
@@ -234,7 +236,7 @@ func (w *World) over() bool {
 func (w *World) heal() {
 	w.healed = true
 	w.stalls.Begin(w.now)
-	w.trace.Line(w, "HEAL")
+	w.trace.Note(w, "HEAL")
 	w.net.Heal()
 	w.leases.Heal()
 	w.kept.heal()
@@ -260,7 +262,7 @@ func (w *World) violate(check, format string, args ...any) {
 		return
 	}
 	w.failed = &Violation{Check: check, At: time.Duration(w.now), Text: fmt.Sprintf(format, args...)}
-	w.trace.Line(w, "VIOLATION %v", w.failed)
+	w.trace.Tell(story.Violation, w, "%v", w.failed)
 }
 
 func (w *World) String() string { return "world" }

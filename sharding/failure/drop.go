@@ -74,7 +74,10 @@ type Drop struct {
 	Message  any // nil when it was dropped in encoded form
 }
 
-var _ events.Event = Drop{}
+var _ events.Loss = Drop{}
+
+// Lost implements events.Loss.
+func (Drop) Lost() uint64 { return 1 }
 
 // Line implements events.Event.
 func (d Drop) Line() events.Line {

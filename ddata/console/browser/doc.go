@@ -1,5 +1,6 @@
-// Package browser drives the page of a console in a headless Chromium, through a kill and a rebalance of
-// a real cluster. It is a module of its own, so that no user of the library gets the driver of a browser.
+// Package browser drives pages in a headless Chromium: that of a console, through a kill and a rebalance of
+// a real cluster, and those of ddata/tracing/viewer, with stories of the simulator and of a real cluster. It is a
+// module of its own, so that no user of the library gets the driver of a browser.
 //
 //	go test -screenshots ./...
 //

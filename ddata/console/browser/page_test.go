@@ -142,8 +142,8 @@ func (x *tab) key(keys string) {
 	x.run(chromedp.KeyEvent(keys))
 }
 
-// picture takes a picture, and writes it where the docs have it if that is wanted. It returns how
-// bright it is, from 0 to 1.
+// picture takes a picture, and writes it where the docs have it if that is wanted and it has a name. It
+// returns how bright it is, from 0 to 1.
 func (x *tab) picture(name string) (brightness float64) {
 	x.t.Helper()
 	b := get(x, chromedp.CaptureScreenshot())
@@ -158,7 +158,7 @@ func (x *tab) picture(name string) (brightness float64) {
 			sum, n = sum+float64(r+g+b)/3/0xffff, n+1
 		}
 	}
-	if *screenshots {
+	if *screenshots && name != "" {
 		if err := os.WriteFile(filepath.Join("..", "docs", name+".png"), b, 0o644); err != nil {
 			x.t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func (s *Store) trouble() {
 		return
 	}
 	if h := s.holder; s.rng.IntN(2) == 0 && h != nil && h.Alive() && !h.Behind() {
-		s.trace.Line(h, "CHAOS takes the arbiter's lease")
+		s.trace.Fault(h, "CHAOS takes the arbiter's lease")
 		h.Arbitrated(membership.ArbiterLost{Err: "taken away"})
 		s.holder = nil
 	} else {

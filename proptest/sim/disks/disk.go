@@ -255,7 +255,7 @@ func (d *Disk) Tear(til int64) { d.tearTil, d.slowTil = til, til }
 
 // Wipe is what an operator does with a directory that is damaged: the node starts from empty.
 func (d *Disk) Wipe() {
-	d.trace.Line(d.w, "OPERATOR wipes the disk of n%d", d.set.Slot)
+	d.trace.Note(d.w, "OPERATOR wipes the disk of n%d", d.set.Slot)
 	d.counts.Wipes++
 	d.id += 1000
 	d.mark, d.torn, d.reset = 0, false, true

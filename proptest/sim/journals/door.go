@@ -115,7 +115,7 @@ func (d *Door) still(name string, when moment, h persistence.Hosting) {
 			s.still = slices.DeleteFunc(s.still, func(y standing) bool { return x == y })
 		})
 	}
-	s.trace.Line(d.p, "CHAOS stands still for %v at moment %d of %s", long, when, name)
+	s.trace.Fault(d.p, "CHAOS stands still for %v at moment %d of %s", long, when, name)
 	s.counts.Stilled++
 	d.p.Freeze(long)
 }

@@ -66,7 +66,7 @@ func (s *Store) spoil(at spot) {
 	}
 	s.spoilt[at] = 1 + damage(s.rng.IntN(int(damages)-1))
 	s.counts.Spoilt++
-	s.trace.Line(s.w, "CHAOS damages the snapshot of %s/%v after %d: %d", at.typ, at.id, at.seq, s.spoilt[at])
+	s.trace.Fault(s.w, "CHAOS damages the snapshot of %s/%v after %d: %d", at.typ, at.id, at.seq, s.spoilt[at])
 }
 
 // spare reports whether a snapshot may be spoilt although events are deleted: there is another one,

@@ -146,7 +146,7 @@ func (s *Store) trouble() {
 		s.cut = s.rng.Uint64()
 		s.counts.Outages++
 	}
-	s.trace.Line(s.w, "CHAOS store of entities: down=%v cut=%x", s.down, s.cut)
+	s.trace.Fault(s.w, "CHAOS store of entities: down=%v cut=%x", s.down, s.cut)
 	s.w.After(s.while(), nil, s.trouble)
 }
 

@@ -101,7 +101,7 @@ func (s *Store) trouble() {
 	case 4:
 		s.cut = s.rng.Uint64()
 	}
-	s.trace.Line(s.w, "CHAOS lease store: down=%v cut=%x", s.down, s.cut)
+	s.trace.Fault(s.w, "CHAOS lease store: down=%v cut=%x", s.down, s.cut)
 	s.w.After(s.while(), nil, s.trouble)
 }
 
@@ -125,7 +125,7 @@ func (s *Store) takeOne() {
 		if h.term == nil || !h.p.Alive() || h.p.Behind() {
 			return
 		}
-		s.trace.Line(h.p, "CHAOS takes the lease of %v", name)
+		s.trace.Fault(h.p, "CHAOS takes the lease of %v", name)
 		h.term.lose("it was taken away")
 	}
 	outside := &hold{}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -35,6 +36,7 @@ const (
 type Packet struct {
 	From    uint64
 	lane    Lane
+	number  uint64 // of the packet; a repeat has the same
 	To      Machine
 	Channel transport.Channel // of an extension, or of the replicators of a role
 	Payload []byte
@@ -85,6 +87,9 @@ type Settings struct {
 	DelayMin, DelayMean       time.Duration
 	// LaneMax is how many bytes wait for a connection of the Data lane.
 	LaneMax int
+	// Describe says what a packet carries: the entity, the keys and the text of a record. Only watched
+	// networks call it. nil: nothing is said.
+	Describe func(*Packet) story.Record
 }
 
 // StraggleMost is how much later than others a packet that straggles may come.
@@ -151,7 +156,7 @@ func (n *Network) Heal() {
 
 // Cut sets which slots cannot reach which; nil heals.
 func (n *Network) Cut(f func(from, to int) bool) {
-	n.blocked = n.matrix(f)
+	n.blocked = n.closed("CUT", n.blocked, f)
 	if f != nil {
 		n.Traffic.Cuts++
 	}
@@ -159,7 +164,7 @@ func (n *Network) Cut(f func(from, to int) bool) {
 
 // Flap does what cut does, beside what is cut.
 func (n *Network) Flap(f func(from, to int) bool) {
-	n.flapped = n.matrix(f)
+	n.flapped = n.closed("FLAP", n.flapped, f)
 	if f != nil {
 		n.Traffic.Flaps++
 	}
@@ -192,9 +197,10 @@ func (n *Network) Send(p Endpoint, to uint64, l Lane, ch Machine, on transport.C
 	n.trace.Fold(3, p.UID(), to)
 	n.trace.FoldBytes(payload)
 	q := n.w.Find(to)
-	pk := Packet{From: p.UID(), lane: l, To: ch, Channel: on, Payload: payload}
+	pk := Packet{From: p.UID(), lane: l, number: n.Traffic.Sent, To: ch, Channel: on, Payload: payload}
+	n.tell(story.Sent, p, q, &pk, "")
 	if q == nil || !q.Alive() {
-		n.Traffic.Lost++
+		n.lost(p, q, &pk, "for its receiver has ended")
 		return
 	}
 	if l == Control {
@@ -217,7 +223,7 @@ func (n *Network) datagram(p, q Endpoint, pk Packet) {
 	copies := 1
 	if p != q {
 		if n.lose != nil && n.lose(p.Slot(), q.Slot(), &pk) || random.Chance(n.rng, n.settings.Loss) {
-			n.Traffic.Lost++
+			n.lost(p, q, &pk, "by chance")
 			return
 		}
 		if random.Chance(n.rng, n.settings.Duplicate) {
@@ -232,7 +238,7 @@ func (n *Network) datagram(p, q Endpoint, pk Packet) {
 		d += n.lagging(p.Slot(), q.Slot(), &pk)
 		n.w.At(n.w.Now()+d, q, func() {
 			if !n.open(p.Slot(), q.Slot()) {
-				n.Traffic.Lost++
+				n.lost(p, q, &pk, "at a cut")
 				return
 			}
 			n.deliver(q, pk)
@@ -248,7 +254,7 @@ func (n *Network) stream(p, q Endpoint, pk Packet) {
 		n.links[k] = l
 	}
 	if !n.Connected(p.Slot(), q.Slot()) && l.since < 0 { // broken and not yet repaired
-		n.Traffic.Lost++
+		n.lost(p, q, &pk, "at a broken connection")
 		return
 	}
 	if l.since < 0 {
@@ -266,7 +272,7 @@ func (n *Network) stream(p, q Endpoint, pk Packet) {
 func (n *Network) arrive(l *link, gen uint64, pk Packet) {
 	switch {
 	case gen != l.gen:
-		n.Traffic.Lost++
+		n.lost(l.from, l.to, &pk, "for its connection broke")
 	case len(l.held) > 0:
 		l.held = append(l.held, pk)
 	case !n.Connected(l.from.Slot(), l.to.Slot()):
@@ -307,7 +313,9 @@ func (n *Network) poll(l *link) {
 
 // reset breaks a connection: everything on its way is lost.
 func (n *Network) reset(l *link) {
-	n.Traffic.Lost += uint64(len(l.held))
+	for i := range l.held {
+		n.lost(l.from, l.to, &l.held[i], "for its connection broke")
+	}
 	l.gen++
 	l.held = nil
 	l.since = -1
@@ -343,6 +351,9 @@ const Stripes = 2
 
 func (n *Network) deliver(q Endpoint, pk Packet) {
 	n.Traffic.Delivered++
+	if n.trace.Watching() {
+		n.tell(story.Received, n.w.Find(pk.From), q, &pk, "")
+	}
 	if pk.To == ToShard { // its bytes are lent there
 		q.Receive(pk)
 		return

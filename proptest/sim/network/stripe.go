@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
@@ -13,6 +14,7 @@ import (
 // that it was received.
 type frame struct {
 	ch       transport.Channel
+	number   uint64 // as of a Packet
 	payload  []byte
 	sent     bool // it has left the sender, perhaps on a connection that broke
 	received bool
@@ -66,12 +68,13 @@ func (s *Stripe) Append(ch transport.Channel, fill func([]byte) []byte, check fu
 			return err
 		}
 	}
-	f := &frame{ch: ch, payload: fill(nil)}
 	s.n.Traffic.Sent++
+	f := &frame{ch: ch, number: s.n.Traffic.Sent, payload: fill(nil)}
 	s.n.trace.Fold(8, s.from.UID(), s.to.UID())
 	s.n.trace.FoldBytes(f.payload)
 	s.frames = append(s.frames, f)
 	s.unsent += len(f.payload)
+	s.tellOf(story.Sent, f, "")
 	s.pump()
 	return nil
 }
@@ -134,6 +137,7 @@ func (s *Stripe) arrive(f *frame) {
 	case n.Connected(s.from.Slot(), s.to.Slot()):
 		f.received = true
 		n.Traffic.Delivered++
+		s.tellOf(story.Received, f, "")
 		n.w.At(n.w.Now()+n.delayBy(s.rng), s.from, s.receipt)
 		s.to.Extensions().Take(s.from.UID(), f.ch, f.payload)
 	case !s.from.Alive():
@@ -265,6 +269,9 @@ func (s *Stripe) giveBack() {
 	frames := s.frames
 	s.frames, s.unsent, s.flight = nil, 0, 0
 	for _, f := range frames {
+		if !f.received {
+			s.tellOf(story.Lost, f, "for its receiver is no peer any more")
+		}
 		s.from.Extensions().Lost(s.to.UID(), f.ch, f.payload, f.sent)
 	}
 }
@@ -276,6 +283,7 @@ func (s *Stripe) abandon() {
 	s.course++
 	for _, f := range frames {
 		if !f.received {
+			s.tellOf(story.Lost, f, "with its sender")
 			s.n.w.Perished(f.payload, "on its way from "+s.from.String()+", which ended")
 		}
 	}
@@ -292,6 +300,7 @@ func (s *Stripe) orphan() {
 		if f.sent {
 			kept = append(kept, f)
 		} else {
+			s.tellOf(story.Lost, f, "with its sender")
 			s.n.w.Perished(f.payload, "not sent by "+s.from.String()+", which ended")
 		}
 	}

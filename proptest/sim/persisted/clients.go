@@ -67,7 +67,7 @@ func (e *Entities) ask(n *node, h *handlers, id string, parts uint64) bool {
 	q := e.judge.Asks(judge.Entity{Type: h.typ, ID: id}, number, parts > 0)
 	began := n.p.Now()
 	e.counts.Asked++
-	e.trace.Line(n.p, "ASKS %s/%s command %d", h.typ, id, number)
+	e.trace.Entity(n.p, h.typ, id, "ASKS %s/%s command %d", h.typ, id, number)
 	var got judge.Receipt
 	var err error
 	if to := h.region.Ref(id); parts > 0 {
@@ -79,7 +79,7 @@ func (e *Entities) ask(n *node, h *handlers, id string, parts uint64) bool {
 	if most := stall.AskState + 2*time.Second; took > most {
 		e.w.Violate("a question ends in time", "command %d took %v: %v", number, took, err)
 	}
-	e.trace.Line(n.p, "command %d of %s/%s ends: %+v %v", number, h.typ, id, got, err)
+	e.trace.Entity(n.p, h.typ, id, "command %d of %s/%s ends: %+v %v", number, h.typ, id, got, err)
 	if err != nil {
 		return false
 	}

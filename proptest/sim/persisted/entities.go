@@ -177,7 +177,7 @@ func (x watcher) Stored(h persistence.Hosting, id protocol.EntityID, ev persiste
 		return
 	}
 	x.e.trace.Fold(22, r.Command, ev.Seq)
-	x.e.trace.Line(x.e.w, "STORED %s/%s %d %+v for %v", h.Type, string(id), ev.Seq, r, h.Token)
+	x.e.trace.Entity(x.e.w, h.Type, string(id), "STORED %s/%s %d %+v for %v", h.Type, string(id), ev.Seq, r, h.Token)
 	x.e.judge.Stored(hostingOf(h), string(id), ev.Seq, r)
 }
 
@@ -189,7 +189,8 @@ func (x watcher) Replaced(h persistence.Hosting, id protocol.EntityID, v persist
 		return
 	}
 	x.e.trace.Fold(23, s.Last.Command, v.Revision)
-	x.e.trace.Line(x.e.w, "STORED %s/%s revision %d %+v for %v", h.Type, string(id), v.Revision, s, h.Token)
+	x.e.trace.Entity(x.e.w, h.Type, string(id), "STORED %s/%s revision %d %+v for %v",
+		h.Type, string(id), v.Revision, s, h.Token)
 	x.e.judge.Stored(hostingOf(h), string(id), v.Revision, s.Last)
 }
 
@@ -207,7 +208,7 @@ func (x watcher) Saved(h persistence.Hosting, shot persistence.Snapshot) {
 			shot.Entity, h.Type, rd.Err(), err)
 		return
 	}
-	x.e.trace.Line(x.e.w, "SAVED %s/%s %d", h.Type, string(shot.Entity), shot.Seq)
+	x.e.trace.Entity(x.e.w, h.Type, string(shot.Entity), "SAVED %s/%s %d", h.Type, string(shot.Entity), shot.Seq)
 	x.e.judge.Saved(judge.Entity{Type: h.Type, ID: string(shot.Entity)}, shot.Seq, s.Sum)
 }
 

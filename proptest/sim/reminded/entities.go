@@ -167,7 +167,7 @@ func (e *Entities) set(p Process, c *Context, n Name, ahead, every time.Duration
 	} else {
 		err = c.Remind(n.Name, due, Fire{number})
 	}
-	e.trace.Line(p, "%v: reminder %d, due %v, every %v: %v", n, number, due.Round(0), every, err)
+	e.trace.Entity(p, Type, c.ID(), "%v: reminder %d, due %v, every %v: %v", n, number, due.Round(0), every, err)
 	stored(err)
 }
 
@@ -182,7 +182,7 @@ func (e *Entities) fire(p Process, c *Context, m Fire) error {
 	if e.jumps {
 		now = r.Due // the clock may have gone back since it was looked at
 	}
-	e.trace.Line(p, "%s: turn %v of %d, %d missed", c.ID(), r.Due, m.Number, r.Missed)
+	e.trace.Entity(p, Type, c.ID(), "%s: turn %v of %d, %d missed", c.ID(), r.Due, m.Number, r.Missed)
 	handled := e.judge.Fires(c.ID(), m.Number, turn{r.Due.Round(0), r.Missed}, now, p.UID())
 	if !e.w.Healed() {
 		switch x := e.rngHandlers.Float64(); {

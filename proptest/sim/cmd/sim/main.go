@@ -6,7 +6,9 @@
 //	sim -plan persist -seeds 500    worlds of entities that keep their state
 //	sim -plan remind -seeds 500     worlds of entities that set reminders
 //	sim -seed 17 -v            one seed with everything that happens in it
-//	sim -seed 17 -tail 80      the same, the last lines only
+//	sim -seed 17 -tail 80      the same, the last records only
+//	sim -seed 17 -html x.html  one seed as a page that shows nodes, messages, faults and what broke
+//	sim -seed 17 -story x      the same as lines of JSON
 //	sim -defects               how many seeds it takes to catch each planted defect
 package main
 
@@ -14,17 +16,16 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/proptest/sim"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
-	"github.com/coterie-go/coterie/proptest/sim/trace"
 )
 
 func main() {
@@ -33,7 +34,10 @@ func main() {
 		from     = flag.Uint64("from", 1, "the first seed of -seeds")
 		seed     = flag.Uint64("seed", 0, "run this one seed, twice, and compare the hashes of the traces")
 		verbose  = flag.Bool("v", false, "with -seed: print every input and effect")
-		tail     = flag.Int("tail", 0, "with -seed: print the last lines only")
+		tail     = flag.Int("tail", 0, "with -seed: print the last records only")
+		html     = flag.String("html", "", "with -seed: write a page that shows what happened to this file")
+		lines    = flag.String("story", "", "with -seed: write what happened to this file, as lines of JSON")
+		records  = flag.Int("records", story.LogMax, "with -html and -story: the last so many steps and messages")
 		workers  = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
 		swarm    = flag.String("plan", "", "draw the seeds from this plan: "+strings.Join(options.Swarms, " or "))
 		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
@@ -72,7 +76,7 @@ func main() {
 		if *shrink {
 			plan = sim.Shrink(*seed, plan)
 		}
-		ok = one(*seed, plan, *verbose, *tail)
+		ok = one(*seed, plan, watching{verbose: *verbose, tail: *tail, html: *html, lines: *lines, records: *records})
 	}
 	stop()
 	if !ok {
@@ -107,18 +111,11 @@ func many(b sim.Batch, stats bool) bool {
 	return len(s.Failures) == 0
 }
 
-func one(seed uint64, plan options.Plan, verbose bool, tail int) bool {
-	last := trace.NewTail(tail)
-	var watch io.Writer
-	switch {
-	case verbose:
-		watch = os.Stdout
-	case tail > 0:
-		watch = last
-	}
-	r := sim.Run(seed, plan, watch)
-	if tail > 0 {
-		last.WriteTo(os.Stdout)
+func one(seed uint64, plan options.Plan, w watching) bool {
+	r := sim.Run(seed, plan, w.begin())
+	if err := w.end(r, plan); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return false
 	}
 	again := sim.Run(seed, plan, nil)
 	fmt.Printf("seed %d: %v\n  %+v\n  events=%d virtual=%v trace=%016x\n",
