@@ -35,7 +35,6 @@ type viewBook struct {
 }
 
 func (*dataChecker) name() string { return "data" }
-
 func (*dataChecker) after(*World) {}
 
 func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
@@ -188,7 +187,6 @@ func newEqualChecker(set keyspace.Dataset) *equalChecker {
 }
 
 func (*equalChecker) name() string { return "equal" }
-
 func (*equalChecker) after(*World) {}
 
 // stepped looks at a replica after some of its steps; at every item the more rarely the more there

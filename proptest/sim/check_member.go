@@ -70,15 +70,13 @@ func (*actingChecker) after(w *World) {
 	}
 }
 
-func (*actingChecker) finish(*World) {}
-
+func (*actingChecker) finish(*World)       {}
 func (*actingChecker) settled(*World) bool { return true }
 
 // viewChecker holds the chain of views together.
 type viewChecker struct{ chain *views.Chain }
 
 func (*viewChecker) name() string { return "views" }
-
 func (*viewChecker) after(*World) {}
 
 func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
@@ -110,8 +108,7 @@ func (w *World) givenUp(v *view.View) bool {
 	return v.Founded && w.operator.anyDisks
 }
 
-func (*viewChecker) finish(*World) {}
-
+func (*viewChecker) finish(*World)       {}
 func (*viewChecker) settled(*World) bool { return true }
 
 // livenessChecker demands that a healed world gets well: one view that holds exactly the running
@@ -119,7 +116,6 @@ func (*viewChecker) settled(*World) bool { return true }
 type livenessChecker struct{}
 
 func (*livenessChecker) name() string { return "liveness" }
-
 func (*livenessChecker) after(*World) {}
 
 func (j *livenessChecker) settled(w *World) bool {

@@ -123,8 +123,7 @@ type shardChecker struct {
 	until  int64 // clients still passivate entities of the healed world
 }
 
-func (*shardChecker) name() string { return "entities" }
-
+func (*shardChecker) name() string   { return "entities" }
 func (*shardChecker) after(w *World) { checkBounds(w) }
 
 // open is the first message whose end is not known.

@@ -23,8 +23,7 @@ func (l leaseWorld) After(d time.Duration, owner leases.Holder, run func()) {
 }
 
 // Healed implements leases.World.
-func (l leaseWorld) Healed() bool { return l.w.healed }
-
+func (l leaseWorld) Healed() bool   { return l.w.healed }
 func (l leaseWorld) String() string { return l.w.String() }
 
 // locks is the store of leases, as the process uses it.

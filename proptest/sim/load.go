@@ -36,7 +36,9 @@ func (w *World) startLoad() {
 			w: w, role: s.role, rng: stream("load"), linear: stream("linear"), bulk: stream("bulk"), l: s.history,
 		}
 		l.tidy = tidyLoad{l, stream("tidy")}
-		w.after(2*time.Second, nil, l.next)
+		if w.opt.WriteGap > 0 {
+			w.after(2*time.Second, nil, l.next)
+		}
 		w.after(w.opt.Safety+stall.AfterHeal, nil, l.probe)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/reminded"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
 )
 
 // persistedWorld is the world, as the entities that keep their state see it.
@@ -20,13 +21,17 @@ type kept struct {
 	persisted *persisted.Entities // that keep their state
 	reminded  *reminded.Entities  // that set reminders
 	ledgers   *ledgers.Ledgers    // of homes and remembered ids
+	users     workload.Workload   // of a script
 }
 
 func newKept(w *World) kept {
 	x := persistedWorld{leaseWorld{netWorld{w}}}
 	l := ledgers.New(&w.opt, w.planted.Ledger, x, w.rs, &w.trace)
 	d := persisted.Planted{Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant}
-	return kept{persisted.New(&w.opt, d, x, l, w.rs, &w.trace), reminded.New(&w.opt, d.Store, x, w.rs, &w.trace), l}
+	return kept{
+		persisted.New(&w.opt, d, x, l, w.rs, &w.trace), reminded.New(&w.opt, d.Store, x, w.rs, &w.trace), l,
+		w.opt.Script.Users(x, w.rs, &w.trace),
+	}
 }
 
 // start starts the entity types of a process.
@@ -34,6 +39,7 @@ func (k kept) start(p *Process) {
 	p.rt.Enter(func() {
 		k.persisted.Start(persistedOn(p))
 		k.reminded.Start(persistedOn(p))
+		k.users.Start(persistedOn(p))
 	})
 }
 
@@ -42,6 +48,7 @@ func (k kept) heal() {
 	k.persisted.Heal()
 	k.reminded.Heal()
 	k.ledgers.Heal()
+	k.users.Heal()
 }
 
 // After implements journals.World.
@@ -50,21 +57,21 @@ func (x persistedWorld) After(d time.Duration, owner journals.Holder, run func()
 	x.w.after(d, p.Process, run)
 }
 
-// Processes implements persisted.World.
-func (x persistedWorld) Processes() []persisted.Process {
-	all := make([]persisted.Process, len(x.w.live))
+// Processes implements workload.World.
+func (x persistedWorld) Processes() []workload.Process {
+	all := make([]workload.Process, len(x.w.live))
 	for i, p := range x.w.live {
 		all[i] = persistedOn(p)
 	}
 	return all
 }
 
-// Violate implements persisted.World.
+// Violate implements workload.World.
 func (x persistedWorld) Violate(check, format string, args ...any) {
 	x.w.violate(check, format, args...)
 }
 
-// persistedProcess is a process, as those entities see it: a persisted.Process, and a journals.Holder.
+// persistedProcess is a process, as those entities see it: a workload.Process.
 type persistedProcess struct {
 	*Process
 	scheduler.Clock
@@ -74,6 +81,8 @@ func persistedOn(p *Process) persistedProcess             { return persistedProc
 func (p persistedProcess) Await(a, b <-chan struct{}) int { return p.rt.Await(a, b, nil) }
 func (p persistedProcess) Freeze(d time.Duration)         { p.pause(d) }
 func (p persistedProcess) Resume()                        { p.resume() }
+func (p persistedProcess) Go(run func())                  { p.rt.Go(run) }
+func (p persistedProcess) Sleep(d time.Duration)          { p.sleep(d) }
 func (p persistedProcess) Host() host.Host                { return p.node.host() }
 func (p persistedProcess) Usable() bool                   { return p.usable() && !p.slot.leaving }
 func (p persistedProcess) Resumed() int64                 { return p.resumed }
@@ -88,6 +97,7 @@ func (persistedChecker) settled(w *World) bool { return awaited(w, stall.ForStat
 func (persistedChecker) finish(w *World) {
 	w.persisted.Finish()
 	w.reminded.Finish()
+	w.users.Finish()
 }
 
 // tidied counts what a process has tidied up when it ends.

@@ -26,4 +26,5 @@ var scripts = map[string]func(*chaos){
 	options.LateCounts:      playLateCounts,
 	options.ManyLeave:       playManyLeave,
 	options.Inserts:         playInserts,
+	options.Script:          func(c *chaos) { worst(worstcase.Scripted(c.w.opt.Script))(c) },
 }

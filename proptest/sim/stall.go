@@ -33,7 +33,7 @@ func awaited(w *World, k stall.Kind) string {
 	case stall.ForMessages:
 		return w.shardChecker.open(w)
 	case stall.ForState:
-		return cmp.Or(w.persisted.Missing(), w.reminded.Missing())
+		return cmp.Or(w.persisted.Missing(), w.reminded.Missing(), w.users.Missing())
 	}
 	return ""
 }

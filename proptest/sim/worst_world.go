@@ -18,21 +18,14 @@ func worst(script func(worstcase.Stage)) func(*chaos) {
 }
 
 // Now implements worstcase.World, as do the other methods.
-func (x worstWorld) Now() int64 { return x.w.now }
-
+func (x worstWorld) Now() int64                        { return x.w.now }
 func (x worstWorld) After(d time.Duration, run func()) { x.w.after(d, nil, run) }
-
-func (x worstWorld) Healed() bool { return x.w.healed }
-
-func (x worstWorld) Well() bool { return x.w.live.allUp(x.w.opt.Nodes) }
-
-func (x worstWorld) Drops() bool { return x.w.opt.Strategy.DropsUnreachable() }
-
-func (x worstWorld) Slots() int { return len(x.w.slots) }
-
-func (x worstWorld) Founders() int { return x.w.opt.Nodes }
-
-func (x worstWorld) Runs(slot int) bool { return x.w.slots[slot].proc != nil }
+func (x worstWorld) Healed() bool                      { return x.w.healed }
+func (x worstWorld) Well() bool                        { return x.w.live.allUp(x.w.opt.Nodes) }
+func (x worstWorld) Drops() bool                       { return x.w.opt.Strategy.DropsUnreachable() }
+func (x worstWorld) Slots() int                        { return len(x.w.slots) }
+func (x worstWorld) Founders() int                     { return x.w.opt.Nodes }
+func (x worstWorld) Runs(slot int) bool                { return x.w.slots[slot].proc != nil }
 
 func (x worstWorld) View(slot int) *view.View {
 	if p := x.w.slots[slot].proc; p != nil {
@@ -75,9 +68,13 @@ func (x worstWorld) Crash(slot int) {
 	x.w.slots[slot].proc.end("crash of all")
 }
 
-func (x worstWorld) Thin(slot int) { x.w.slots[slot].proc.end("thinned out") }
+func (x worstWorld) Thin(slot int)                   { x.w.slots[slot].proc.end("thinned out") }
+func (x worstWorld) Leave(slot int)                  { x.w.chaos.leave(x.w.slots[slot].proc) }
+func (x worstWorld) Pause(slot int, d time.Duration) { x.w.slots[slot].proc.pause(d) }
 
-func (x worstWorld) Leave(slot int) { x.w.chaos.leave(x.w.slots[slot].proc) }
+func (x worstWorld) StallDisk(slot int, d time.Duration) {
+	x.w.slots[slot].disk.Stall(x.w.now + int64(d))
+}
 
 func (x worstWorld) Down(slot, told int) {
 	if p, q := x.w.slots[slot].proc, x.w.slots[told].proc; p != nil && q != nil {
@@ -85,8 +82,6 @@ func (x worstWorld) Down(slot, told int) {
 	}
 }
 
-func (x worstWorld) OnInstall(seen func(*view.View)) { x.w.chaos.onInstall = seen }
-
-func (x worstWorld) Note(format string, args ...any) { x.w.trace.Line(x.w, format, args...) }
-
+func (x worstWorld) OnInstall(seen func(*view.View))           { x.w.chaos.onInstall = seen }
+func (x worstWorld) Note(format string, args ...any)           { x.w.trace.Line(x.w, format, args...) }
 func (x worstWorld) Violate(check, format string, args ...any) { x.w.violate(check, format, args...) }

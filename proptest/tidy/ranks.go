@@ -221,6 +221,8 @@ var ranks = []rankRow{
 	{"proptest/sim/planted", 12, false, "what can be planted is a list, whatever world has it"},
 	{"proptest/sim/worstcase", 11, false, "what a script does to a world is steering, whatever it is made of"},
 	{"proptest/sim", 16, false, "drives the real machines and planes in virtual time"},
+	{"proptest/sim/workload", 8, false, "what users run in a world is a script and ports, whatever world it is"},
+	{"proptest/simtest", 17, false, "users' own entities meet a simulated world, and a model of theirs"},
 	{"proptest", 11, false, "laws for every type, the users' own among them"},
 	{"proptest/sim/cmd/...", 17, false, "the simulator's command line"},
 	{"bench/measure", 1, false, "what was measured is numbers, whatever they are of"},

@@ -29,6 +29,9 @@ func (d *Door) call(ctx context.Context, name string, h persistence.Hosting, eff
 	done func()) error {
 	s := d.s
 	f, over := s.draw(), make(chan struct{})
+	if at, held := s.held(d.p.Slot()); held {
+		f = fate{there: f.there, back: f.back, stills: at, held: true}
+	}
 	if s.faults.InWrites && (name != "Append" || h.Token.IsZero()) {
 		f.stills = never
 	}
@@ -46,8 +49,8 @@ func (d *Door) call(ctx context.Context, name string, h persistence.Hosting, eff
 			}
 		})
 	}
-	if f.stills == leaving {
-		s.w.After(0, nil, func() { d.still(name, leaving, h) })
+	if f.stills == Leaving {
+		s.w.After(0, nil, func() { d.still(name, f, Leaving, h) })
 		s.w.After(time.Microsecond, d.p, travel)
 	} else {
 		travel()
@@ -69,8 +72,8 @@ func (d *Door) call(ctx context.Context, name string, h persistence.Hosting, eff
 // arrive is what happens to a call in the store. It returns what its caller is told.
 func (d *Door) arrive(name string, h persistence.Hosting, f fate, effect func(part bool) error) error {
 	s := d.s
-	if f.stills == arriving {
-		d.still(name, arriving, h)
+	if f.stills == Arriving {
+		d.still(name, f, Arriving, h)
 	}
 	err := errGone
 	switch {
@@ -94,20 +97,20 @@ func (d *Door) arrive(name string, h persistence.Hosting, f fate, effect func(pa
 		s.trace.Line(d.p, "STORE %s %+v: %v", name, f, err)
 	}
 	s.trace.Fold(21, d.p.UID(), uint64(len(name)), uint64(s.w.Now()))
-	if f.stills == stored {
-		d.still(name, stored, h)
+	if f.stills == Stored {
+		d.still(name, f, Stored, h)
 	}
 	return err
 }
 
 // still has the process stand still, for a while or until a later hosting of the shard has begun.
-func (d *Door) still(name string, when moment, h persistence.Hosting) {
+func (d *Door) still(name string, f fate, when Moment, h persistence.Hosting) {
 	s := d.s
-	if !d.p.Alive() || s.w.Healed() || len(s.still) > 0 && s.rng.IntN(4) > 0 { // else too few go on
+	if !d.p.Alive() || s.w.Healed() || !f.held && len(s.still) > 0 && s.rng.IntN(4) > 0 { // else too few go on
 		return
 	}
 	long := time.Duration(random.Between(s.rng, int64(time.Second), int64(freezeMost)))
-	if s.rng.IntN(2) == 0 {
+	if f.held || s.rng.IntN(2) == 0 {
 		long = freezeMost
 		x := standing{d.p, h}
 		s.still = append(s.still, x)
@@ -132,6 +135,17 @@ func (s *Store) succeeded(h persistence.Hosting) {
 		s.w.After(time.Duration(random.Between(s.rng, 0, int64(most))), nil, x.p.Resume)
 		return true
 	})
+}
+
+// Call takes a call of a hosting to another service and back. It meets what those of the journal do.
+func (d *Door) Call(ctx context.Context, h persistence.Hosting, effect func() error) error {
+	return d.call(ctx, "Call", h, func(bool) error {
+		if top := d.s.top[place{h.Type, h.Shard}]; top.Less(h.Token) {
+			d.s.top[place{h.Type, h.Shard}] = h.Token
+			d.s.succeeded(h)
+		}
+		return effect()
+	}, nil)
 }
 
 // Fence implements persistence.Fencer.

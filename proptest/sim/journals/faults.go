@@ -39,18 +39,23 @@ type fate struct {
 	silent      bool // no answer comes
 	never       bool // nor an effect
 	deaf        bool
-	stills      moment
+	stills      Moment
+	held        bool // until another process has taken over, as Store.Still wants it
 }
 
-// moment is when the process of a call stands still.
-type moment uint8
+// Moment is when the process of a call stands still.
+type Moment uint8
 
 const (
-	never   moment = iota
-	leaving        // the call leaves the process when that goes on
-	arriving
-	stored
+	never    Moment = iota
+	Leaving         // the call leaves the process when that goes on
+	Arriving        // it is about to take effect
+	Stored          // it has taken effect
 )
+
+func (m Moment) String() string {
+	return [...]string{"never in", "before", "after the arrival of", "behind the effect of"}[m]
+}
 
 // draw decides about a call.
 func (s *Store) draw() fate {
@@ -85,7 +90,7 @@ func (s *Store) draw() fate {
 		}
 	}
 	if random.Chance(r, f.Freezes) {
-		x.stills = random.Pick(r, leaving, leaving, arriving, stored)
+		x.stills = random.Pick(r, Leaving, Leaving, Arriving, Stored)
 	}
 	return x
 }

@@ -78,12 +78,14 @@ type Store struct {
 	watcher Watcher
 	kept    memory.Store
 	planted planting
-	read    map[string]persistence.Offset // by type: what the Watcher has seen; only looked up
-	spoilt  map[spot]damage               // snapshots; only looked up
-	doors   map[uint64]*Door              // by UID; only looked up
-	still   []standing                    // processes that stand still until another one takes over
-	down    bool                          // no process reaches it
-	cut     uint64                        // slots that do not
+	read    map[string]persistence.Offset    // by type: what the Watcher has seen; only looked up
+	spoilt  map[spot]damage                  // snapshots; only looked up
+	doors   map[uint64]*Door                 // by UID; only looked up
+	still   []standing                       // processes that stand still until another one takes over
+	hold    map[int]Standstill               // of the next call of a slot; only looked up
+	top     map[place]singleton.FencingToken // of other services: the highest that has called; only looked up
+	down    bool                             // no process reaches it
+	cut     uint64                           // slots that do not
 	counts  Counts
 }
 
@@ -104,7 +106,8 @@ var (
 func New(f Faults, d Defects, w World, rng *rand.Rand, t *trace.Trace, watcher Watcher) *Store {
 	s := &Store{
 		w: w, rng: rng, trace: t, faults: f, watcher: watcher, read: map[string]persistence.Offset{},
-		spoilt: map[spot]damage{}, doors: map[uint64]*Door{},
+		spoilt: map[spot]damage{}, doors: map[uint64]*Door{}, hold: map[int]Standstill{},
+		top: map[place]singleton.FencingToken{},
 	}
 	s.planted = planting{Defects: d, top: map[place]singleton.FencingToken{}, last: map[entity]written{}}
 	if f.Outages {
@@ -125,6 +128,37 @@ func (s *Store) Of(p Holder) *Door {
 
 // Counts are what has happened so far.
 func (s *Store) Counts() Counts { return s.counts }
+
+// Still has the process on a slot stand still in a call, the next one or one after that, until another
+// process has taken over what it calls for.
+func (s *Store) Still(slot int, x Standstill) { s.hold[slot] = x }
+
+// Standstill says in which call of a process it stands still.
+type Standstill struct {
+	Skip int    // so many calls go before
+	When Moment // of the call
+}
+
+// held reports whether a process stands still in the call that it begins.
+func (s *Store) held(slot int) (when Moment, is bool) {
+	h, is := s.hold[slot]
+	switch {
+	case !is || s.w.Healed():
+		return never, false
+	case h.Skip > 0:
+		h.Skip--
+		s.hold[slot] = h
+		return never, false
+	}
+	delete(s.hold, slot)
+	return h.When, true
+}
+
+// Fail keeps the process on a slot from the store for a while.
+func (s *Store) Fail(slot int, d time.Duration) {
+	s.cut |= 1 << slot
+	s.w.After(d, nil, func() { s.cut &^= 1 << slot })
+}
 
 // Heal lets all processes reach the store.
 func (s *Store) Heal() { s.down, s.cut = false, 0 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -136,6 +137,8 @@ type Options struct {
 	Persisted Persisted // entities that keep their state
 	Reminded  Reminded  // entities that set reminders
 	Ledger    Ledger    // where homes and remembered ids lie
+
+	Script *workload.Script // nil: the world is drawn
 }
 
 // SmallFrame is a FrameMax that much does not fit in; DefaultFrame is the replicator's default.

@@ -1,6 +1,9 @@
 package options
 
-import "github.com/coterie-go/coterie/proptest/sim/random"
+import (
+	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
+)
 
 // Plan narrows what a seed draws: a scenario to play, and defects planted in the machines for the
 // simulator's own self-test. The zero value leaves everything to the seed.
@@ -20,6 +23,8 @@ type Plan struct {
 	// Inserts is how many unique inserts each phase of the scenario "inserts" makes; 0 means 200,
 	// as many as in the reference.
 	Inserts int
+	// Script is what happens in the world, in place of what a seed would draw; nil: the seed draws.
+	Script *workload.Script
 }
 
 // Cluster is the name of the plan whose worlds are about the cluster and not about data. They have
@@ -35,6 +40,8 @@ var Swarms = []string{Cluster, Persist, Remind}
 // own is what draws the worlds of a plan that are not of the usual kind; nil: they are.
 func (p Plan) own() func(random.Streams, Plan) Options {
 	switch {
+	case p.Script != nil:
+		return drawScript
 	case p.ofPersisted():
 		return drawPersist
 	case p.Swarm == Remind:

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
-	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/judge"
@@ -15,30 +13,19 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Process is a node, as its entities see it.
-type Process interface {
-	journals.Holder
-	scheduler.Clock
-	Host() host.Host
-	// Usable reports whether clients use the process.
-	Usable() bool
-	// Resumed is when it last stood still no more.
-	Resumed() int64
-}
-
-// World is where they live.
-type World interface {
-	journals.World
-	// Processes are those that run.
-	Processes() []Process
-	Violate(check, format string, args ...any)
-}
+type (
+	// Process is a node, as its entities see it.
+	Process = workload.Process
+	// World is where they live.
+	World = workload.World
+)
 
 // Counts say what was done.
 type Counts struct {

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -27,9 +28,9 @@ const slack = 10 * time.Second
 
 type (
 	// Process is a node, as its entities see it.
-	Process = persisted.Process
+	Process = workload.Process
 	// World is where they live.
-	World = persisted.World
+	World = workload.World
 )
 
 // errRefused is what handlers return that fail.

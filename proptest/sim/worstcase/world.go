@@ -42,6 +42,9 @@ type World interface {
 	Crash(slot int)
 	Thin(slot int)
 	Leave(slot int)
+	// Pause has a process stand still, and StallDisk the disk of a slot commit nothing.
+	Pause(slot int, d time.Duration)
+	StallDisk(slot int, d time.Duration)
 	// Down is an operator's verdict about the process on a slot, told to another one.
 	Down(slot, told int)
 	// OnInstall has seen called with every view that is installed; nil ends that.

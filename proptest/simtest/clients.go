@@ -1,0 +1,246 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/proptest/sim"
+	"github.com/coterie-go/coterie/proptest/sim/journals"
+	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// clients are the users of a world: the entity type under test on each node, and clients that play a
+// trial.
+type clients[M, S any] struct {
+	e         *Entity[M, S]
+	x         *trial[M]
+	w         workload.World
+	trace     *trace.Trace
+	doors     *doors
+	regions   map[uint64]*sharding.Region[M] // by UID; only looked up
+	known     []error                        // with which entities answer
+	homes     map[int]int                    // slots of entities, when they started last; only looked up
+	histories map[int]*history[M]
+	last      map[int]bool // entities that have answered in the healed world
+	asker     uint64       // the process whose client asks them; 0: none
+	story     told
+	result    sim.Result
+	verdict   verdict // of the entity that broke the model
+	broke     bool
+}
+
+var _ workload.Workload = (*clients[int, int])(nil)
+
+// begin has clients play a trial in a world.
+func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trace) workload.Workload {
+	c.w, c.trace, c.story = w, t, beginning()
+	c.regions, c.histories, c.last = map[uint64]*sharding.Region[M]{}, map[int]*history[M]{}, map[int]bool{}
+	c.homes = map[int]int{}
+	c.doors = &doors{
+		store: journals.New(c.x.store, journals.Defects{}, w, rs.Stream("stores", 0), t,
+			stored{func(format string, args ...any) { c.tell(format, args...) }}),
+		reminders: journals.NewReminders(journals.Defects{}, w.Violate),
+	}
+	at := func(d time.Duration, run func()) { w.After(workload.Forms+d, nil, run) }
+	for i, a := range c.x.acts {
+		at(a.at, func() { c.act(i, a) })
+	}
+	for _, f := range c.x.faults {
+		at(f.At, func() { c.tell("%v", f) })
+	}
+	for _, h := range c.x.holds {
+		at(h.at, func() { c.hold(h) })
+	}
+	for _, o := range c.x.outages {
+		at(o.at, func() {
+			c.tell("%v", o)
+			c.doors.store.Fail(o.node, o.long)
+		})
+	}
+	return c
+}
+
+func (c *clients[M, S]) tell(format string, args ...any) {
+	c.story.tell(c.w.Now(), format, args...)
+	c.trace.Note(c.w, format, args...)
+}
+
+// Start implements workload.Workload.
+func (c *clients[M, S]) Start(p workload.Process) {
+	n := &Node{p: p, doors: c.doors}
+	t, err := c.e.Start(n)
+	if err == nil {
+		n.typ, t.Role = t.Name, options.Backend
+		c.known = t.Errors
+		c.watch(n, &t)
+		c.regions[p.UID()], err = sharding.StartAt(p.Host(), t, false)
+	}
+	if err != nil {
+		c.w.Violate("the type starts", "%v: %v", n, err)
+	}
+}
+
+// watch tells the story of what a type hears and makes.
+func (c *clients[M, S]) watch(n *Node, t *sharding.EntityType[M]) {
+	makes, hears := t.New, t.OnEvent
+	t.New = func(x *sharding.Context[M]) sharding.Entity[M] {
+		if entity, known := numberOf(x.ID()); known {
+			c.homes[entity] = n.p.Slot()
+		}
+		c.tell("%s starts on %v", x.ID(), n)
+		return c.observe(n, makes(x))
+	}
+	t.OnEvent = func(ev events.Event) {
+		line, _, _ := strings.Cut(fmt.Sprintf("%v: %+v", n, ev), "\n") // no stack of a slow handler
+		if c.tell("%s", line); hears != nil {
+			hears(ev)
+		}
+	}
+}
+
+// hold has the node on which an entity has started last stand still.
+func (c *clients[M, S]) hold(h hold) {
+	slot, is := c.homes[h.entity]
+	if !is {
+		return // it has not started
+	}
+	call := "its next call"
+	if h.in.Skip > 0 {
+		call = fmt.Sprintf("call %d after its next one", h.in.Skip)
+	}
+	c.tell("n%d is to stand still %v %s, until another node has taken over", slot, h.in.When, call)
+	c.doors.store.Still(slot, h.in)
+}
+
+// askMost is how long a client waits for an answer.
+const askMost = 20 * time.Second
+
+// act has a client come through the node that it wants, or else the next one that can be used.
+func (c *clients[M, S]) act(number int, a act[M]) {
+	all := c.w.Processes()
+	for i := range c.e.Nodes {
+		at := slices.IndexFunc(all, func(p workload.Process) bool {
+			return p.Slot() == (a.node+i)%c.e.Nodes && c.usable(p)
+		})
+		if at >= 0 {
+			all[at].Enter(func() { c.operate(all[at], number, a.entity, a.op) })
+			return
+		}
+	}
+	c.tell("no node can be used, and no client comes: %v", a.op)
+}
+
+// usable reports whether clients come through a node.
+func (c *clients[M, S]) usable(p workload.Process) bool {
+	return p.Usable() && c.regions[p.UID()] != nil
+}
+
+// operate carries out an operation, and reports whether it was answered.
+func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]) bool {
+	h := c.history(entity)
+	at := h.begin(c.w.Now(), client, input[M]{op.msg, op.ask != nil})
+	c.tell("%s is %v, by a client of %v", idOf(entity), op, p)
+	ctx, cancel := p.WithTimeout(context.Background(), askMost)
+	defer cancel()
+	region := c.regions[p.UID()]
+	if op.ask == nil {
+		if err := region.Tell(ctx, idOf(entity), op.msg); err != nil {
+			c.tell("%v does not tell %s: %v", p, idOf(entity), err)
+		}
+		return true
+	}
+	got, err := op.ask(ctx, region.Ref(idOf(entity)))
+	answer := c.answerOf(got, err)
+	h.end(at, c.w.Now(), answer)
+	c.tell("%s: the client of %v, %v, has %v", idOf(entity), p, op, answer)
+	_, open := answer.(unknown)
+	return !open
+}
+
+// answerOf is what a client has heard. A failure with which entities do not answer says nothing of what
+// was done.
+func (c *clients[M, S]) answerOf(got any, err error) any {
+	switch {
+	case err == nil:
+		return got
+	case slices.ContainsFunc(c.known, func(known error) bool { return errors.Is(err, known) }):
+		return err
+	}
+	return unknown{err.Error()}
+}
+
+func (c *clients[M, S]) history(entity int) *history[M] {
+	h := c.histories[entity]
+	if h == nil {
+		h = &history[M]{}
+		c.histories[entity] = h
+	}
+	return h
+}
+
+// Heal implements workload.Workload.
+func (c *clients[M, S]) Heal() {
+	c.tell("all is well from here on")
+	c.doors.store.Heal()
+	c.w.After(finalAfter, nil, c.final)
+}
+
+// finalAfter is how long after the world has healed each entity is asked once more.
+const finalAfter = 20 * time.Second
+
+// final asks each entity that was used once more, until it answers.
+func (c *clients[M, S]) final() {
+	c.w.After(time.Second, nil, c.final)
+	all := c.w.Processes()
+	if slices.ContainsFunc(all, func(p workload.Process) bool { return p.UID() == c.asker }) || c.Missing() == "" {
+		return
+	}
+	for _, p := range all {
+		if c.usable(p) {
+			c.asker = p.UID()
+			p.Enter(func() {
+				for _, entity := range c.x.entities() {
+					c.last[entity] = c.last[entity] || c.operate(p, len(c.x.acts), entity, c.x.last)
+				}
+				c.asker = 0
+			})
+			return
+		}
+	}
+}
+
+// Missing implements workload.Workload.
+func (c *clients[M, S]) Missing() string {
+	for _, entity := range c.x.entities() {
+		if !c.last[entity] {
+			return fmt.Sprintf("%s has not answered since all is well", idOf(entity))
+		}
+	}
+	return ""
+}
+
+// Finish implements workload.Workload: it holds what clients were told against the model.
+func (c *clients[M, S]) Finish() {
+	if c.e.Model == nil {
+		return
+	}
+	m := model(c.e.Model)
+	for _, entity := range c.x.entities() {
+		if v := c.history(entity).check(m); v.result == porcupine.Illegal {
+			c.verdict, c.broke = v, true
+			c.w.Violate("the model", "no order of what was asked of %s explains all answers", idOf(entity))
+			return
+		}
+	}
+}

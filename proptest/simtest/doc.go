@@ -1,0 +1,45 @@
+// Package simtest runs users' entity types in the simulated cluster: the real machines and drivers of
+// this library in virtual time, over a network, disks and stores that fail as a seed wants.
+//
+// # Nouns
+//
+// An [Entity] says how a service makes its type on a [Node], which operations ([Op]) clients carry out,
+// and what a single entity must answer: the Model. A trial is one world: operations and faults, each at
+// its time. Its history of each entity goes to a checker of linearizability (porcupine): there must be an
+// order of all operations, in which each stands between its beginning and its answer, that explains all
+// answers by the Model. An operation without an answer may stand anywhere after its beginning, and need
+// not have taken effect.
+//
+//	func TestAccount(t *testing.T) {
+//		simtest.Entity[Command, int]{
+//			Start: func(n *simtest.Node) (sharding.EntityType[Command], error) { return account(n.Journal()) },
+//			Op:    func(t *rapid.T) simtest.Op[Command] { return simtest.Ask(Deposit{Amount: 1}) },
+//			Model: func(balance int, _ Command) (int, any) { return balance + 1, balance + 1 },
+//		}.Check(t)
+//	}
+//
+// # What happens in a world
+//
+// Nodes crash and start again, stand still as after SIGSTOP, leave in order and come back, are cut off,
+// and have disks that stall. They stand still in the middle of a call to a store until another node has
+// taken over; stores are not reached, fail, and lose answers. Shards are handed off with all that. In the
+// end all is well, and each entity must answer a last question.
+//
+// # Guarantees
+//
+//   - One trial has one story. What rapid draws decides about everything: its seed, its failure files and
+//     its fuzz targets play a trial again.
+//   - A failure is made small twice: by rapid, and by leaving out each step without which the same promise
+//     is broken.
+//   - All checkers of the simulator are on: an entity type, its allocation strategy or its passivation
+//     that breaks a promise of the library is found, too.
+//
+// # Not guaranteed
+//
+//   - What a handler does beside its Context and its Node is not simulated. A handler that sleeps by the
+//     clock of the machine, waits for a goroutine, or reads the time from package time, stops the world
+//     or makes its story differ from run to run.
+//   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which
+//     one that is linearizable cannot: test such types for what survives.
+//   - That no failure was found says nothing of the worlds that were not played.
+package simtest

@@ -1,0 +1,122 @@
+package simtest_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/coterie-go/coterie/proptest/simtest"
+	"github.com/coterie-go/coterie/sharding"
+)
+
+// failsHere is set in the processes in which tests fail on purpose.
+const failsHere = "COTERIE_FAILS_HERE"
+
+// TestUnfencedAccounts fails on purpose: a service that does not fence pays twice.
+func TestUnfencedAccounts(t *testing.T) {
+	if os.Getenv(failsHere) == "" {
+		// skip: it fails on purpose; TestFaultsAreFound runs it in a process of its own
+		t.Skip("it fails on purpose, in a process of its own: TestFaultsAreFound")
+	}
+	accounts(false).Check(t)
+}
+
+// TestForgetfulRegister fails on purpose: an entity that keeps its value in memory loses it when its
+// node dies.
+func TestForgetfulRegister(t *testing.T) {
+	if os.Getenv(failsHere) == "" {
+		// skip: it fails on purpose; TestFaultsAreFound runs it in a process of its own
+		t.Skip("it fails on purpose, in a process of its own: TestFaultsAreFound")
+	}
+	simtest.Entity[access, int]{
+		Start: func(*simtest.Node) (sharding.EntityType[access], error) {
+			return sharding.EntityType[access]{
+				Identity: sharding.Identity{Name: "register", Role: "any", Shards: 2},
+				Messages: sharding.CBOR[access](write{}, read{}),
+				New:      func(*sharding.Context[access]) sharding.Entity[access] { return &register{} },
+			}, nil
+		},
+		Op: func(t *rapid.T) simtest.Op[access] {
+			if rapid.Bool().Draw(t, "writes") {
+				return simtest.Ask(write{Value: rapid.IntRange(1, 9).Draw(t, "value")})
+			}
+			return simtest.Ask(read{})
+		},
+		Model: func(value int, m access) (int, any) {
+			if m, is := m.(write); is {
+				value = m.Value
+			}
+			return value, value
+		},
+	}.Check(t)
+}
+
+type (
+	access interface{ isAccess() }
+	write  struct {
+		sharding.Returns[access, int]
+		Value int
+	}
+	read     struct{ sharding.Returns[access, int] }
+	register struct{ value int }
+)
+
+func (write) isAccess() {}
+func (read) isAccess()  {}
+
+// Receive implements sharding.Entity.
+func (r *register) Receive(c *sharding.Context[access], m access) error {
+	if m, is := m.(write); is {
+		r.value = m.Value
+	}
+	return c.Reply(r.value)
+}
+
+// stepsOf finds how many steps are left of a failure.
+var stepsOf = regexp.MustCompile(`after (\d+) steps`)
+
+// What is planted in users' entities is found, made small, told, and shown by pages; the file that is kept
+// shows it again.
+func TestFaultsAreFound(t *testing.T) {
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, most := range map[string]int{"TestUnfencedAccounts": 6, "TestForgetfulRegister": 3} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			run := func(more ...string) string {
+				args := append([]string{"-test.run=^" + name + "$", "-rapid.shrinktime=5s"}, more...)
+				cmd := exec.CommandContext(t.Context(), binary, args...)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), failsHere+"=1")
+				out, err := cmd.CombinedOutput()
+				if err == nil {
+					t.Fatalf("nothing was found:\n%s", out)
+				}
+				return string(out)
+			}
+			out := run("-rapid.checks=20000")
+			steps := stepsOf.FindStringSubmatch(out)
+			if steps == nil || !strings.Contains(out, "the model") {
+				t.Fatalf("no story is told:\n%s", out)
+			}
+			if n, err := strconv.Atoi(steps[1]); err != nil || n > most {
+				t.Errorf("%v steps are left, want at most %d:\n%s", steps[1], most, out)
+			}
+			for _, page := range []string{"story.html", "operations.html"} {
+				if _, err := os.Stat(filepath.Join(dir, "testdata", "rapid", name, page)); err != nil {
+					t.Error(err)
+				}
+			}
+			if again := run("-rapid.checks=1"); !strings.Contains(again, "failed after 0 tests") {
+				t.Errorf("the file that was kept does not fail again:\n%s", again)
+			}
+		})
+	}
+}
