@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -18,7 +18,7 @@ const Patience = time.Minute
 
 // Start starts a cluster of one node per role named, in that order, and fails the test if it
 // cannot.
-func Start(t testing.TB, roles ...string) []*ddata.Node {
+func Start(t TB, roles ...string) []*ddata.Node {
 	t.Helper()
 	return StartWith(t, len(roles), func(i int, c *ddata.Config) { c.Roles = []string{roles[i]} })
 }
@@ -26,7 +26,7 @@ func Start(t testing.TB, roles ...string) []*ddata.Node {
 // StartWith starts a cluster of n nodes. edit, unless it is nil, may change the configuration of
 // each, which has its Bind, its Network and its Seeds, which are all nodes. A caller that wants
 // another Network should wrap that one.
-func StartWith(t testing.TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
+func StartWith(t TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
 	t.Helper()
 	configs := make([]ddata.Config, n)
 	var addrs []string
@@ -48,7 +48,7 @@ func StartWith(t testing.TB, n int, edit func(i int, c *ddata.Config)) []*ddata.
 }
 
 // startAll starts nodes side by side, as founders must be.
-func startAll(t testing.TB, configs []ddata.Config) []*ddata.Node {
+func startAll(t TB, configs []ddata.Config) []*ddata.Node {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
@@ -67,8 +67,8 @@ func startAll(t testing.TB, configs []ddata.Config) []*ddata.Node {
 		})
 	}
 	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
+	if slices.Contains(nodes, nil) {
+		t.Fatalf("ddatatest: the cluster was not founded")
 	}
 	return nodes
 }
@@ -83,12 +83,12 @@ type kept struct {
 	l  net.Listener // nil once the node has it
 }
 
-func keep(t testing.TB) *kept {
+func keep(t TB) *kept {
 	t.Helper()
 	tcp := transport.TCP()
-	l, err := tcp.Listen(t.Context(), "127.0.0.1:0")
+	l, err := tcp.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ddatatest: %v", err)
 	}
 	k := &kept{Network: tcp, addr: l.Addr().String(), l: l}
 	t.Cleanup(func() { _ = l.Close() })

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/proptest/routine"
 )
 
@@ -28,18 +29,11 @@ type driver interface {
 
 // newDriver returns the driver of a test: that of its bubble, if it runs in one.
 func newDriver(t TB) driver {
-	if inBubble() {
+	if bubble.Inside() {
 		return bubbled{}
 	}
 	w := routine.NewWorld(1)
 	return &virtual{Process: w.NewProcess(), w: w, t: t}
-}
-
-// inBubble reports whether the caller is in a bubble of testing/synctest, which has no function for it.
-func inBubble() (is bool) {
-	defer func() { is = recover() == nil }()
-	synctest.Wait()
-	return true
 }
 
 // virtual runs everything on the goroutine of the test, in virtual time.

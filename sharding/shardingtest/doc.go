@@ -19,6 +19,8 @@
 //   - [Faults] have the calls of a store fail, hang, or lose their answers. The stores are those that
 //     users give to their types: sharding/persistence/memory and sharding/remind/memory.
 //   - The story is what has happened. The log of a test that fails tells it.
+//   - [Regions] starts a type on the nodes of a cluster in one process (ddata/ddatatest), which the test
+//     cuts, pauses and kills; [AwaitHosted] and [AwaitActive] wait for where an entity is.
 //
 // # Time
 //
@@ -40,7 +42,6 @@
 //   - Outside of a bubble time.Now in a handler is the time of the process, and so is the time that
 //     functions of package time wait for. Handlers that read the clock, start goroutines or wait for them
 //     belong into a bubble. A handler that waits for its own test never ends.
-//   - Messages are not encoded, because none leaves the node. Package proptest and a cluster of nodes
-//     (ddata/ddatatest) test that.
+//   - Messages are not encoded, because none leaves the node. On a cluster of several nodes they are.
 //   - A Node never shares its cluster. Hand-over between nodes is what Move and Restart make of it.
 package shardingtest

@@ -8,18 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/host/hosttest"
 )
 
 // TB is what the kit needs of a test: *testing.T, *testing.B, *testing.F and *rapid.T have it.
-type TB interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-	Logf(format string, args ...any)
-	Failed() bool
-	Cleanup(func())
-}
+type TB = ddatatest.TB
 
 // Node is what entities under test run on: the only member of a cluster, in memory, with a clock of its
 // own. Methods that let something happen are for the goroutine of the test; the others may be called by

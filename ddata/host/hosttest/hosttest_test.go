@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,10 +21,17 @@ import (
 func TestNode(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		n := NewNode(Config{Scheduler: scheduler.Goroutines{}, Roles: []string{"a"}})
-		h, told := n.Host(), []string{}
-		h.Lease.OnLease(func(held bool) { told = append(told, fmt.Sprint("lease ", held)) })
-		h.Cluster.OnView(func(v *view.View) { told = append(told, fmt.Sprint("view ", v != nil)) })
-		h.Lifecycle.OnEnd(func(err error) { told = append(told, fmt.Sprint("end ", errors.Is(err, ErrEnded))) })
+		h := n.Host()
+		var mu sync.Mutex
+		var told []string
+		tell := func(what ...any) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, fmt.Sprint(what...))
+		}
+		h.Lease.OnLease(func(held bool) { tell("lease ", held) })
+		h.Cluster.OnView(func(v *view.View) { tell("view ", v != nil) })
+		h.Lifecycle.OnEnd(func(err error) { tell("end ", errors.Is(err, ErrEnded)) })
 		n.HoldLease(true) // it does
 		n.HoldLease(false)
 		if h.Lease.Holds() {
@@ -49,7 +57,7 @@ func TestNode(t *testing.T) {
 		if !slices.Equal(told, want) {
 			t.Errorf("told: %q", told)
 		}
-		h.Lifecycle.OnEnd(func(error) { told = append(told, "late") })
+		h.Lifecycle.OnEnd(func(error) { tell("late") })
 		synctest.Wait()
 		if !slices.Contains(told, "late") {
 			t.Error("an end that was is not told")
