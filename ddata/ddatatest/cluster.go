@@ -57,9 +57,15 @@ func NewCluster(t TB, n int, edit func(i int, c *ddata.Config)) *Cluster {
 	for i := range configs {
 		configs[i] = c.config(i, n)
 	}
+	nodes, err := startAll(configs)
+	for i, node := range nodes {
+		if node != nil {
+			c.members[i].run(node)
+		}
+	}
 	t.Cleanup(c.close)
-	for i, node := range startAll(t, configs) {
-		c.members[i].run(node)
+	if err != nil {
+		t.Fatalf("ddatatest: %v", err)
 	}
 	return c
 }

@@ -205,6 +205,9 @@ func TestFailures(t *testing.T) {
 				return fmt.Errorf("it has %d elements", s.Len())
 			})
 		}, `key "names"`, "last seen: it has 1 elements")
+		wantText(t, func(t TB) {
+			NewCluster(t, 2, func(i int, c *ddata.Config) { c.WriteBehind = -time.Duration(i) })
+		}, "node 1 of 2", "WriteBehind: is negative", "node 0 of 2")
 		looks := 0
 		wantText(t, func(t TB) {
 			Eventually(t, "the moon is full", func() error {

@@ -2,9 +2,10 @@ package ddatatest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,33 +45,40 @@ func StartWith(t TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
 			edit(i, &configs[i])
 		}
 	}
-	return startAll(t, configs)
+	nodes, err := startAll(configs)
+	t.Cleanup(func() {
+		for _, n := range nodes {
+			if n != nil {
+				_ = n.Close()
+			}
+		}
+	})
+	if err != nil {
+		t.Fatalf("ddatatest: %v", err)
+	}
+	return nodes
 }
 
-// startAll starts nodes side by side, as founders must be.
-func startAll(t TB, configs []ddata.Config) []*ddata.Node {
-	t.Helper()
+// startAll starts nodes side by side, as founders must be. After an error some of them run; the others are
+// nil.
+func startAll(configs []ddata.Config) ([]*ddata.Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	nodes := make([]*ddata.Node, len(configs))
+	nodes, errs := make([]*ddata.Node, len(configs)), make([]error, len(configs))
 	var wg sync.WaitGroup
 	for i, c := range configs {
 		wg.Go(func() {
 			n, err := ddata.Start(ctx, c)
 			if err != nil {
-				t.Errorf("node %d of %d: %v", i+1, len(configs), err)
+				errs[i] = fmt.Errorf("node %d of %d: %w", i, len(configs), err)
 				cancel() // the others wait for it in vain
 				return
 			}
 			nodes[i] = n
-			t.Cleanup(func() { _ = n.Close() })
 		})
 	}
 	wg.Wait()
-	if slices.Contains(nodes, nil) {
-		t.Fatalf("ddatatest: the cluster was not founded")
-	}
-	return nodes
+	return nodes, errors.Join(errs...)
 }
 
 // kept is the network of one node. Its port is open from before the node knows it: a port that is
