@@ -26,6 +26,7 @@ type Kit[M any] struct {
 	mu       sync.Mutex
 	included map[string]bool
 	starts   map[string][]sharding.FencingToken // of the incarnations of an entity
+	stops    map[string]int                     // of these, those that ended in order
 	failures []sharding.Failure
 	drops    []sharding.Drop
 }
@@ -41,9 +42,9 @@ func On[M any](n *Node, typ sharding.EntityType[M]) *Kit[M] {
 	n.t.Helper()
 	k := &Kit[M]{
 		Node: n, included: map[string]bool{}, starts: map[string][]sharding.FencingToken{},
-		others: &Others[M]{n: n, name: typ.Name},
+		stops: map[string]int{}, others: &Others[M]{n: n, name: typ.Name},
 	}
-	k.typ = k.watched(typ)
+	k.typ = k.heard(typ)
 	n.start(func() (err error) {
 		k.region, err = startOn(n, k.typ)
 		k.others.region = k.region
@@ -71,8 +72,8 @@ func startOn[M any](n *Node, typ sharding.EntityType[M]) (*sharding.Region[M], e
 // retryInterval is how often what was not answered is repeated. Stores of remembered ids are among that.
 const retryInterval = time.Minute
 
-// watched is the type, of which the kit hears.
-func (k *Kit[M]) watched(typ sharding.EntityType[M]) sharding.EntityType[M] {
+// heard is the type, of which the kit hears.
+func (k *Kit[M]) heard(typ sharding.EntityType[M]) sharding.EntityType[M] {
 	make, hear := typ.New, typ.OnEvent
 	if make != nil {
 		typ.New = func(c *sharding.Context[M]) sharding.Entity[M] {
@@ -80,7 +81,7 @@ func (k *Kit[M]) watched(typ sharding.EntityType[M]) sharding.EntityType[M] {
 				return other[M]{k.others}
 			}
 			k.begins(c)
-			return make(c)
+			return k.watch(make(c))
 		}
 	}
 	typ.OnEvent = func(e events.Event) {
@@ -108,6 +109,14 @@ func (k *Kit[M]) begins(c *sharding.Context[M]) {
 	k.starts[c.ID()] = append(k.starts[c.ID()], token)
 	k.mu.Unlock()
 	k.note(c.ID(), "starts under token %v", token)
+}
+
+// stopped notes the end of an incarnation, in order.
+func (k *Kit[M]) stopped(id string) {
+	k.mu.Lock()
+	k.stops[id]++
+	k.mu.Unlock()
+	k.note(id, "stops")
 }
 
 // hears notes what happens to the type.
@@ -213,6 +222,13 @@ func (k *Kit[M]) Incarnations(id string) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.starts[id])
+}
+
+// Stops counts how many incarnations of an entity have ended in order: they were passivated, or have moved.
+func (k *Kit[M]) Stops(id string) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.stops[id]
 }
 
 // Failures are the handlers that have failed, with what Supervision has decided, in order.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -87,8 +88,8 @@ func TestPassivation(t *testing.T) {
 		stops := 0
 		k := New(t, sumType(&stops, nil))
 		tells(t, k, "a", leave{})
-		if k.Active("a") || stops != 1 {
-			t.Errorf("active %t, %d stops", k.Active("a"), stops)
+		if k.Active("a") || stops != 1 || k.Stops("a") != 1 {
+			t.Errorf("active %t, %d stops, %d noted", k.Active("a"), stops, k.Stops("a"))
 		}
 		wants(t, k, "a", 0)
 		k.Advance(5 * time.Minute)
@@ -188,6 +189,95 @@ func TestStartAsk(t *testing.T) {
 		began := k.Now()
 		if _, err := Ask(k, "a", reply{}); !errors.Is(err, sharding.ErrTimeout) || k.Now().Sub(began) < 10*time.Second {
 			t.Errorf("without an answer: %v after %v", err, k.Now().Sub(began))
+		}
+	})
+}
+
+// An entity that is a Carrier or a Continuer, or none of these, is under test what it is elsewhere.
+func TestWatchedEntities(t *testing.T) {
+	both(t, func(t *testing.T) {
+		typ := sumType(nil, nil)
+		var carried, continued int
+		typ.New = func(c *sharding.Context[command]) sharding.Entity[command] {
+			if c.ID() == "plain" {
+				return receives(func(*sharding.Context[command], command) error { return nil })
+			}
+			return front{&carried, &continued}
+		}
+		k := New(t, typ)
+		for _, id := range []string{"plain", "front"} {
+			tells(t, k, id, add{1})
+			k.Do(func() {
+				if err := k.Region().SendRaw(id, []byte("x")); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := k.Passivate(id); err != nil || k.Active(id) || k.Stops(id) != 1 {
+				t.Errorf("%s: %v, active %t, %d stops", id, err, k.Active(id), k.Stops(id))
+			}
+		}
+		if drops := k.Drops(); len(drops) != 1 || drops[0].ID != "plain" ||
+			drops[0].Reason != sharding.DropUnregistered || carried != 1 || continued != 1 {
+			t.Errorf("dropped %v, carried %d, continued %d", drops, carried, continued)
+		}
+		tells(t, k, "front", add{1})
+		k.Do(func() {
+			if err := k.Region().SendRaw("other", []byte("x")); err != nil {
+				t.Error(err)
+			}
+		})
+		if sent := k.Others().Sent(); len(sent) != 1 || sent[0].To != "other" || string(sent[0].Raw) != "x" {
+			t.Errorf("%+v", sent)
+		}
+	})
+}
+
+// front is a Carrier and a Continuer, which awaits with each message.
+type front struct{ carried, continued *int }
+
+func (f front) Receive(c *sharding.Context[command], _ command) error {
+	a, err := c.Await()
+	if err == nil {
+		a.Continue(func(*sharding.Context[command]) error { return nil })
+	}
+	return err
+}
+
+func (f front) Carried(*sharding.Context[command], []byte) error {
+	*f.carried++
+	return nil
+}
+
+func (f front) Continue(c *sharding.Context[command], rest func(*sharding.Context[command]) error) error {
+	*f.continued++
+	return rest(c)
+}
+
+// In a bubble handlers may read the clock, start goroutines, and wait for them.
+func TestGoroutinesInABubble(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		typ := sumType(nil, nil)
+		typ.New = func(*sharding.Context[command]) sharding.Entity[command] {
+			return receives(func(c *sharding.Context[command], _ command) error {
+				began := time.Now()
+				a, err := c.Await()
+				go func() {
+					<-time.After(3 * time.Second)
+					a.Continue(func(c *sharding.Context[command]) error {
+						return c.Reply(int(time.Since(began) / time.Second))
+					})
+				}()
+				return err
+			})
+		}
+		k := New(t, typ)
+		q := StartAsk(k, "a", total{})
+		k.Advance(2 * time.Second)
+		if q.Answered() || !k.Now().Equal(time.Now()) {
+			t.Error("the bubble has another time")
+		}
+		if n, err := q.Wait(); n != 3 || err != nil {
+			t.Errorf("%d, %v", n, err)
 		}
 	})
 }

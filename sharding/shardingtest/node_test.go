@@ -120,7 +120,8 @@ func TestStory(t *testing.T) {
 		_, _ = Ask(k, "a", pass{To: "b"})
 		k.Restart()
 		for _, want := range []string{
-			"a is told shardingtest.add{N:1}", "a starts under token 1.", "a failed: a planned failure: stop",
+			"a is told shardingtest.add{N:1}", "a starts under token 1.", "a handles shardingtest.add{N:1}",
+			"a failed: a planned failure: stop",
 			"1m0s a is asked shardingtest.pass{To:b}", `b of "sum" stands in, and gets shardingtest.total{}`,
 			"the node crashes",
 			"a has answered shardingtest.pass: 1, <nil>",
