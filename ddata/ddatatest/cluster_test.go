@@ -13,6 +13,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
@@ -144,6 +146,30 @@ func TestKillRestartJoinLeave(t *testing.T) {
 		c.AwaitMembers(3)
 		if err := c.Node(0).Err(); !errors.Is(err, ddata.ErrLeft) {
 			t.Errorf("it has ended with %v", err)
+		}
+	})
+}
+
+// What a killed node does while it ends within the process reaches no other node.
+func TestKilledNodeIsSilent(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c := NewCluster(t, 2, nil)
+		ch, heard := transport.ChannelOf("test"), make(chan struct{}, 2)
+		c.Host(0).Channels.Handle(ch, transport.HandlerFunc(func(transport.NodeID, []byte) { heard <- struct{}{} }))
+		say := func() {
+			_ = c.Host(1).Channels.Append(transport.NodeID(c.Node(0).UID()), transport.Control, 0, ch,
+				func(dst []byte) []byte { return append(dst, 'x') }, nil)
+		}
+		say()
+		<-heard
+		c.Node(1).OnShutdown(shutdown.ServiceStop, "test", func(context.Context) error {
+			say()
+			<-time.After(time.Second)
+			return nil
+		})
+		c.Kill(1)
+		if len(heard) > 0 {
+			t.Error("it was heard")
 		}
 	})
 }

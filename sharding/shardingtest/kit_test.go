@@ -100,11 +100,13 @@ func TestPassivation(t *testing.T) {
 		if err := k.Passivate("a"); err != nil || k.Active("a") {
 			t.Error("it was passivated, and is active", err)
 		}
+		wants(t, k, "a", 0)
+		k.Advance(5 * time.Minute)
 		var causes []string
 		for _, p := range k.Passivations("a") {
 			causes = append(causes, p.String())
 		}
-		if got := fmt.Sprint(causes); got != "[it was asked for idle for too long it was asked for]" {
+		if got := fmt.Sprint(causes); got != "[it was asked for idle for too long it was asked for idle for too long]" {
 			t.Error(got)
 		}
 	})
