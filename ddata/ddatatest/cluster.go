@@ -108,6 +108,14 @@ func (c *Cluster) close() {
 // Node is the latest incarnation of a node.
 func (c *Cluster) Node(i int) *ddata.Node { return c.members[i].node }
 
+// Nodes are the latest incarnations of all nodes, in the order of their numbers.
+func (c *Cluster) Nodes() (all []*ddata.Node) {
+	for _, m := range c.members {
+		all = append(all, m.node)
+	}
+	return all
+}
+
 // Len is how many nodes were started.
 func (c *Cluster) Len() int { return len(c.members) }
 

@@ -25,6 +25,7 @@
 // # Time
 //
 // In a bubble of testing/synctest everything runs on goroutines, and the time is that of the bubble.
+// Package proptest/bubble opens one that survives the race detector.
 // Elsewhere everything runs on the goroutine of the test, one thing after another, and the node has a
 // clock of its own, which only the test moves: two runs of a test are the same. Either way no test
 // sleeps. A call that waits, such as [Ask], lets time pass when nothing else can happen.

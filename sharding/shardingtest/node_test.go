@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence/memory"
 )
 
 func contains(text string, parts ...string) bool {
@@ -134,4 +135,29 @@ func TestStory(t *testing.T) {
 			t.Log(k.Story())
 		}
 	})
+}
+
+// Outside of a bubble two runs of a test are the same, to the nanosecond.
+func TestRunsAreTheSame(t *testing.T) {
+	play := func() (story string, at time.Time) {
+		store := &memory.Store{}
+		k := accounts(t, store)
+		f := k.Faults(store)
+		f.Fail(2, "Append")
+		f.LoseAnswer(1, "Load")
+		for i, id := range []string{"a", "b", "c", "a"} {
+			_, err := Ask(k, id, book{Cents: i + 1})
+			k.note(id, "%v", err)
+			k.Advance(time.Minute)
+		}
+		k.Restart()
+		_, _ = Ask(k, "a", book{Cents: 1})
+		return k.Story(), k.Now()
+	}
+	first, at := play()
+	for range 3 {
+		if story, now := play(); story != first || !now.Equal(at) {
+			t.Fatalf("at %v:\n%s\nand at %v:\n%s", at, first, now, story)
+		}
+	}
 }
