@@ -20,7 +20,7 @@ RACED := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddat
 # Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that
 # nothing takes their processor. They wait most of their time, and run side by side.
 LIVE_RACED := ./ddata ./ddata/console ./sharding
-LIVE_PLAIN := ./ddata/ddatatest ./sharding/daemon ./sharding/delivery
+LIVE_PLAIN := ./ddata/ddatatest ./sharding/daemon ./sharding/delivery ./sharding/shardingtest
 CALM        = $(filter-out $(shell $(GO) list $(RACED) $(LIVE_RACED) $(LIVE_PLAIN) ./proptest/upgrade),\
                 $(shell $(GO) list ./...))
 

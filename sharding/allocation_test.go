@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
@@ -99,7 +100,7 @@ func TestExternalClientTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer w.store.stall(client.key())()
+		defer w.store.Stall(client.key())()
 		began := time.Now()
 		if err := client.SetShardLocations(context.Background(), map[ShardID]string{1: "x"}); !errors.Is(err,
 			context.DeadlineExceeded) {
@@ -229,7 +230,7 @@ func TestAllocationSettings(t *testing.T) {
 	typ.Rebalance.Interval, typ.Rebalance.Delay = 2, 3
 	typ.Rebalance.MixedVersions, typ.Rebalance.Unreachable, typ.Rebalance.Joining, typ.Coordination.MinRegions = true,
 		true, true, 4
-	c := typ.machines(fakePorts(1, noNet{}, &fakeLease{}))
+	c := typ.machines(fakePorts(1, hosttest.NoChannels{}, &fakeLease{}))
 	if c.Allocation.Strategy != (allocation.Threshold{}) || c.Allocation.StrategyTimeout != 1 ||
 		c.Rebalance.Interval != 2 ||
 		c.Rebalance.Delay != 3 ||
@@ -237,7 +238,7 @@ func TestAllocationSettings(t *testing.T) {
 		c.Coordination.MinRegions != 4 {
 		t.Errorf("%+v", c)
 	}
-	ports := fakePorts(1, noNet{}, &fakeLease{})
+	ports := fakePorts(1, hosttest.NoChannels{}, &fakeLease{})
 	ports.MinRegions = 3
 	if c := typ.machines(ports); c.Coordination.MinRegions != 4 {
 		t.Errorf("the role's minimum takes the place of the type's: %d", c.Coordination.MinRegions)
@@ -255,7 +256,7 @@ func TestAllocationSettings(t *testing.T) {
 	} {
 		typ := cartType(&cartLog{})
 		change(&typ)
-		if _, err := StartOn(fakePorts(1, noNet{}, &fakeLease{}), typ); !errors.Is(err, ErrConfig) ||
+		if _, err := StartOn(fakePorts(1, hosttest.NoChannels{}, &fakeLease{}), typ); !errors.Is(err, ErrConfig) ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}

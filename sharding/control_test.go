@@ -82,7 +82,7 @@ func TestStartEntityWhileTheShardMoves(t *testing.T) {
 		if _, err := ra.StartEntity(within(t, time.Minute), "a"); err != nil {
 			t.Fatal(err)
 		}
-		writes := w.store.stall("sharding/Cart/ids/0")
+		writes := w.store.Stall("sharding/Cart/ids/0")
 		started := make(chan error, 2)
 		for _, id := range []string{"b", "c"} {
 			go func() { _, err := ra.StartEntity(context.Background(), id); started <- err }()

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
@@ -115,7 +116,7 @@ func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
 }
 
 // deafNet has room for nothing, and then no node to send it to.
-type deafNet struct{ noNet }
+type deafNet struct{ hosttest.NoChannels }
 
 func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
 	func([]byte) []byte, func() error) error {
@@ -219,7 +220,7 @@ func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[mess
 	if _, err := g.StartEntity(within(t, time.Minute), "first"); err != nil {
 		t.Fatal(err)
 	}
-	goOn = w.store.stall(protocol.StateKey("Cart", protocol.StateIDs, 0))
+	goOn = w.store.Stall(protocol.StateKey("Cart", protocol.StateIDs, 0))
 	answer := make(chan error, 1)
 	go func() {
 		_, err := g.StartEntity(within(t, limit), "second")

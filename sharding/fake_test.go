@@ -12,10 +12,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
-	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
@@ -163,22 +163,6 @@ func (f *fakeControl) Passivate(s *entities.Shard, id string, _ protocol.Cause, 
 	}
 }
 
-// noNet is a network without peers.
-type noNet struct{}
-
-func (noNet) Handle(transport.Channel, transport.Handler) {}
-func (noNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
-	func([]byte) []byte, func() error) error {
-	return transport.ErrNoPeer
-}
-func (noNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel,
-	func([]byte) []byte, func() error) error {
-	return transport.ErrNoPeer
-}
-func (noNet) Claim(transport.Channel) []byte                   { return nil }
-func (noNet) CountDrop(transport.Drop, int)                    {}
-func (noNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
-
 type fakeCluster struct{ uid view.UID }
 
 func (f fakeCluster) UID() view.UID                                  { return f.uid }
@@ -194,7 +178,7 @@ func localRegion(tb testing.TB, t EntityType[message_], edits ...func(*Ports)) (
 		tb.Fatal(err)
 	}
 	lease := &fakeLease{}
-	ports := fakePorts(1, noNet{}, lease)
+	ports := fakePorts(1, hosttest.NoChannels{}, lease)
 	for _, edit := range edits {
 		edit(&ports)
 	}

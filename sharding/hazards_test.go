@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -23,7 +24,7 @@ import (
 // scriptNet is a network whose lane a test watches: before runs under the lane's lock, before
 // check.
 type scriptNet struct {
-	noNet
+	hosttest.NoChannels
 	mu     sync.Mutex
 	before func()
 	full   bool
@@ -291,7 +292,7 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 
 // roomNet is full until told otherwise.
 type roomNet struct {
-	noNet
+	hosttest.NoChannels
 	mu     sync.Mutex
 	full   sync.Cond
 	isFull bool

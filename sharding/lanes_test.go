@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
@@ -28,7 +29,7 @@ type lane struct {
 func newLane(t *testing.T, mailboxMax int) *lane {
 	typ := cartType(&cartLog{})
 	typ.Shards, typ.Limits.MailboxMax = 1, mailboxMax
-	g := &Region[message_]{plane: dataplane.New(settingsOf(fakePorts(1, noNet{}, &fakeLease{}), typ))}
+	g := &Region[message_]{plane: dataplane.New(settingsOf(fakePorts(1, hosttest.NoChannels{}, &fakeLease{}), typ))}
 	g.plane.SteeredBy(sleepyControl{&fakeControl{r: g.plane}})
 	l := &lane{t, g, entities.NewShard(g.plane.Entities, 0, protocol.Token{Epoch: 1})}
 	closing(t, g, []*entities.Shard{l.s})
@@ -120,7 +121,7 @@ func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
 
 // laneNet notes where frames go.
 type laneNet struct {
-	noNet
+	hosttest.NoChannels
 	lanes []string
 }
 

@@ -88,11 +88,9 @@ func TestALedgerKeepsHomes(t *testing.T) {
 				t.Errorf("%s was on %v, and is on %v after the takeover", id, was, home)
 			}
 		}
-		w.store.mu.Lock()
-		defer w.store.mu.Unlock()
-		for q := range w.store.asked {
-			if q.level != quorum.Local {
-				t.Errorf("the replicas were asked at level %v", q.level)
+		for q := range w.store.Asked() {
+			if q.Level != quorum.Local {
+				t.Errorf("the replicas were asked at level %v", q.Level)
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -119,7 +120,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 		}
 		start(w.join("backend"), typ)
 		w.install()
-		goOn := w.store.stall(protocol.StateKey("Cart", protocol.StateHomes, 0)) // no home is given any more
+		goOn := w.store.Stall(protocol.StateKey("Cart", protocol.StateHomes, 0)) // no home is given any more
 		if err := ra.Tell(ctx, "asker", addItem{}); err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +158,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 }
 
 // fullNet is a network whose lanes never have room.
-type fullNet struct{ noNet }
+type fullNet struct{ hosttest.NoChannels }
 
 func (fullNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
 	func([]byte) []byte, func() error) error {

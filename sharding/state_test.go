@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -14,19 +15,20 @@ import (
 func TestQuorums(t *testing.T) {
 	for name, c := range map[string]struct {
 		s           Quorums
-		write, read asked
+		write, read hosttest.Asked
 	}{
 		"defaults": {
-			Quorums{}, asked{quorum.MajorityPlus(0, 0), 5 * time.Second},
-			asked{quorum.MajorityPlus(0, 0), 2 * time.Second},
+			Quorums{}, hosttest.Asked{Level: quorum.MajorityPlus(0, 0), Timeout: 5 * time.Second},
+			hosttest.Asked{Level: quorum.MajorityPlus(0, 0), Timeout: 2 * time.Second},
 		},
 		"the reference's": {
 			Quorums{WritePlus: 3, ReadPlus: 5, AtLeast: 5, WriteTimeout: time.Minute, ReadTimeout: time.Hour},
-			asked{quorum.MajorityPlus(3, 5), time.Minute}, asked{quorum.MajorityPlus(5, 5), time.Hour},
+			hosttest.Asked{Level: quorum.MajorityPlus(3, 5), Timeout: time.Minute},
+			hosttest.Asked{Level: quorum.MajorityPlus(5, 5), Timeout: time.Hour},
 		},
 		"all": {
-			Quorums{WritePlus: All, ReadPlus: All}, asked{quorum.All, 5 * time.Second},
-			asked{quorum.All, 2 * time.Second},
+			Quorums{WritePlus: All, ReadPlus: All}, hosttest.Asked{Level: quorum.All, Timeout: 5 * time.Second},
+			hosttest.Asked{Level: quorum.All, Timeout: 2 * time.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,12 +40,11 @@ func TestQuorums(t *testing.T) {
 				if _, err := g.StartEntity(within(t, time.Minute), "a"); err != nil {
 					t.Fatal(err)
 				}
-				w.store.mu.Lock()
-				defer w.store.mu.Unlock()
+				asked := w.store.Asked()
 				// of reads: homes, regions, the shards with ids, and those of one shard; of writes:
 				// a region, a home, the shard and the id
-				if len(w.store.asked) != 2 || w.store.asked[c.read] < 4 || w.store.asked[c.write] < 4 {
-					t.Errorf("asked %v, want %v and %v", w.store.asked, c.write, c.read)
+				if len(asked) != 2 || asked[c.read] < 4 || asked[c.write] < 4 {
+					t.Errorf("asked %v, want %v and %v", asked, c.write, c.read)
 				}
 			})
 		})
@@ -56,18 +57,17 @@ func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
 		typ.Remember.Entities = true
-		w.store.slow = 7 * Quorums{}.WithDefaults().ReadTimeout
+		w.store.ReadsTake(7 * Quorums{}.WithDefaults().ReadTimeout)
 		g := start(w.join("backend"), typ)
 		w.install()
 		if _, err := g.StartEntity(within(t, 5*time.Minute), "a"); err != nil {
 			t.Fatal(err)
 		}
-		w.store.mu.Lock()
-		defer w.store.mu.Unlock()
+		asked := w.store.Asked()
 		// for each of the four
 		for _, limit := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} {
-			if n := w.store.asked[asked{quorum.MajorityPlus(0, 0), limit}]; n != 4 {
-				t.Errorf("%d reads with %v: %v", n, limit, w.store.asked)
+			if n := asked[hosttest.Asked{Level: quorum.MajorityPlus(0, 0), Timeout: limit}]; n != 4 {
+				t.Errorf("%d reads with %v: %v", n, limit, asked)
 			}
 		}
 	})
@@ -85,7 +85,7 @@ func TestSlowWritesAreGivenMoreTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
 		typ.Remember.Entities = true
-		w.store.lazy = 3 * settings.WriteTimeout
+		w.store.WritesTake(3*settings.WriteTimeout, func(key string) bool { return strings.Contains(key, "/ids/") })
 		typ.Quorums.WriteTimeout = settings.WriteTimeout
 		g := start(w.join("backend"), typ)
 		w.install()

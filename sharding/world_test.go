@@ -4,18 +4,17 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/format"
+	"github.com/coterie-go/coterie/ddata/host/hosttest"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
-	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // world is a cluster of fake nodes in one process: real machines, real transport over memory, a
@@ -24,7 +23,7 @@ import (
 type world struct {
 	t      testing.TB
 	hub    *memory.Hub
-	store  *sharedState
+	store  *hosttest.Data
 	nodes  []*fakeNode
 	era    view.Era // of its founding
 	epoch  view.Epoch
@@ -53,7 +52,7 @@ type fakeNode struct {
 }
 
 func newWorld(t testing.TB) *world {
-	return &world{t: t, hub: memory.NewHub(), store: newSharedState()}
+	return &world{t: t, hub: memory.NewHub(), store: hosttest.NewData(scheduler.Goroutines{})}
 }
 
 // join starts a node; it is in no view before install.
@@ -278,107 +277,5 @@ func (n *fakeNode) linkChanged(e transport.Event) {
 	n.mu.Unlock()
 	for _, fn := range fns {
 		fn(link)
-	}
-}
-
-// sharedState is replicated state without replication.
-type sharedState struct {
-	mu   sync.Mutex
-	r    *crdt.Replica
-	subs map[int]stateSub
-	next int
-	late map[string][]func() // by key: writes that wait; a key that is there stalls
-	slow time.Duration       // what a read takes; one that is given less fails
-	lazy time.Duration       // what a write of a durable key takes; one that is given less fails, too, and takes effect
-
-	asked map[asked]int // of how many nodes, and for how long, and how often
-}
-
-type asked struct {
-	level   quorum.Level
-	timeout time.Duration
-}
-
-type stateSub struct {
-	prefix string
-	fn     func(string, crdt.Reader)
-}
-
-func newSharedState() *sharedState {
-	return &sharedState{r: crdt.NewReplica(1, crdt.StoreOptions{}), subs: map[int]stateSub{}, asked: map[asked]int{}}
-}
-
-// stall holds the writes of a key back until the result is called.
-func (s *sharedState) stall(key string) (goOn func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.late = map[string][]func(){key: nil}
-	return func() {
-		s.mu.Lock()
-		late := s.late[key]
-		delete(s.late, key)
-		s.mu.Unlock()
-		for _, fn := range late {
-			fn()
-		}
-	}
-}
-
-func (s *sharedState) Update(key string, level quorum.Level, timeout time.Duration,
-	mutate func(*crdt.Tx) error, done func(error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked[asked{level, timeout}]++
-	if late, stalls := s.late[key]; stalls {
-		s.late[key] = append(late, func() { s.Update(key, level, timeout, mutate, done) })
-		return
-	}
-	var ch crdt.Changes
-	_, err := s.r.Update(key, time.Now().UnixNano(), mutate, &ch)
-	if err == nil {
-		for _, sub := range s.subs {
-			if len(key) >= len(sub.prefix) && key[:len(sub.prefix)] == sub.prefix {
-				sub.fn(key, s.r.Store().View(key))
-			}
-		}
-	}
-	durable := strings.Contains(key, "/ids/")
-	switch {
-	case durable && s.lazy > timeout:
-		time.AfterFunc(timeout, func() { done(context.DeadlineExceeded) })
-	case durable && s.lazy > 0:
-		time.AfterFunc(s.lazy, func() { done(err) })
-	default:
-		done(err)
-	}
-}
-
-func (s *sharedState) Get(key string, level quorum.Level, timeout time.Duration, done func(crdt.Reader, error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked[asked{level, timeout}]++
-	switch v := s.r.Store().View(key); {
-	case s.slow > timeout:
-		time.AfterFunc(timeout, func() { done(crdt.Reader{}, context.DeadlineExceeded) })
-	case s.slow > 0:
-		time.AfterFunc(s.slow, func() { done(v, nil) })
-	default:
-		done(v, nil)
-	}
-}
-
-func (s *sharedState) Watch(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key := range s.r.Store().Snapshot().Keys(prefix) {
-		fn(key, s.r.Store().View(key))
-	}
-	id := s.next
-	s.next++
-	s.subs[id] = stateSub{prefix, fn}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.subs, id)
 	}
 }

@@ -2,10 +2,11 @@ package ddatatest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -18,7 +19,7 @@ const Patience = time.Minute
 
 // Start starts a cluster of one node per role named, in that order, and fails the test if it
 // cannot.
-func Start(t testing.TB, roles ...string) []*ddata.Node {
+func Start(t TB, roles ...string) []*ddata.Node {
 	t.Helper()
 	return StartWith(t, len(roles), func(i int, c *ddata.Config) { c.Roles = []string{roles[i]} })
 }
@@ -26,7 +27,7 @@ func Start(t testing.TB, roles ...string) []*ddata.Node {
 // StartWith starts a cluster of n nodes. edit, unless it is nil, may change the configuration of
 // each, which has its Bind, its Network and its Seeds, which are all nodes. A caller that wants
 // another Network should wrap that one.
-func StartWith(t testing.TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
+func StartWith(t TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
 	t.Helper()
 	configs := make([]ddata.Config, n)
 	var addrs []string
@@ -44,33 +45,40 @@ func StartWith(t testing.TB, n int, edit func(i int, c *ddata.Config)) []*ddata.
 			edit(i, &configs[i])
 		}
 	}
-	return startAll(t, configs)
+	nodes, err := startAll(configs)
+	t.Cleanup(func() {
+		for _, n := range nodes {
+			if n != nil {
+				_ = n.Close()
+			}
+		}
+	})
+	if err != nil {
+		t.Fatalf("ddatatest: %v", err)
+	}
+	return nodes
 }
 
-// startAll starts nodes side by side, as founders must be.
-func startAll(t testing.TB, configs []ddata.Config) []*ddata.Node {
-	t.Helper()
+// startAll starts nodes side by side, as founders must be. After an error some of them run; the others are
+// nil.
+func startAll(configs []ddata.Config) ([]*ddata.Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	nodes := make([]*ddata.Node, len(configs))
+	nodes, errs := make([]*ddata.Node, len(configs)), make([]error, len(configs))
 	var wg sync.WaitGroup
 	for i, c := range configs {
 		wg.Go(func() {
 			n, err := ddata.Start(ctx, c)
 			if err != nil {
-				t.Errorf("node %d of %d: %v", i+1, len(configs), err)
+				errs[i] = fmt.Errorf("node %d of %d: %w", i, len(configs), err)
 				cancel() // the others wait for it in vain
 				return
 			}
 			nodes[i] = n
-			t.Cleanup(func() { _ = n.Close() })
 		})
 	}
 	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return nodes
+	return nodes, errors.Join(errs...)
 }
 
 // kept is the network of one node. Its port is open from before the node knows it: a port that is
@@ -83,12 +91,12 @@ type kept struct {
 	l  net.Listener // nil once the node has it
 }
 
-func keep(t testing.TB) *kept {
+func keep(t TB) *kept {
 	t.Helper()
 	tcp := transport.TCP()
-	l, err := tcp.Listen(t.Context(), "127.0.0.1:0")
+	l, err := tcp.Listen(context.Background(), "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("ddatatest: %v", err)
 	}
 	k := &kept{Network: tcp, addr: l.Addr().String(), l: l}
 	t.Cleanup(func() { _ = l.Close() })

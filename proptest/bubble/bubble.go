@@ -15,3 +15,11 @@ func Test(t *testing.T, f func(*testing.T)) {
 	}
 	synctest.Test(t, f)
 }
+
+// Inside reports whether its caller runs in a bubble, for which testing/synctest has no function. It waits
+// as synctest.Wait does.
+func Inside() (is bool) {
+	defer func() { is = recover() == nil }()
+	synctest.Wait()
+	return true
+}

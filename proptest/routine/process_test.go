@@ -114,6 +114,26 @@ func TestAwaitTakesWhatIsThere(t *testing.T) {
 	}
 }
 
+// Settle lets all routines go on that can, and no timer fire that is due later.
+func TestSettleWaitsForNoTime(t *testing.T) {
+	w := routine.NewWorld(1)
+	defer w.End()
+	p, begin := w.NewProcess(), w.Now()
+	hops, late := 0, 0
+	var hop func()
+	hop = func() {
+		if hops++; hops < 100 {
+			p.Go(hop)
+		}
+	}
+	p.Enter(hop)
+	p.AfterFunc(time.Minute, func() { late++ })
+	w.Settle()
+	if took := w.Now().Sub(begin); hops != 100 || late != 0 || took > time.Second {
+		t.Errorf("%d hops and %d timers in %v", hops, late, took)
+	}
+}
+
 func TestKilledProcessRunsNothing(t *testing.T) {
 	w := routine.NewWorld(1)
 	defer w.End()

@@ -12,6 +12,7 @@ type World struct {
 	now    time.Time
 	rng    *rand.Rand
 	events eventHeap
+	soon   int // of these, those that Soon has made
 	made   uint64
 	procs  []*Process
 }
@@ -42,15 +43,19 @@ var _ Timeline = (*World)(nil)
 func (w *World) Now() time.Time { return w.now }
 
 // After implements Timeline.
-func (w *World) After(d time.Duration, fn func()) {
+func (w *World) After(d time.Duration, fn func()) { w.add(event{at: w.now.Add(max(0, d)), fn: fn}) }
+
+func (w *World) add(e event) {
 	w.made++
-	heap.Push(&w.events, event{w.now.Add(max(0, d)), w.made, fn})
+	e.number = w.made
+	heap.Push(&w.events, e)
 }
 
 // Soon implements Timeline.
 func (w *World) Soon(fn func()) {
 	const least, most = 500 * time.Nanosecond, 50 * time.Microsecond
-	w.After(least+time.Duration(w.rng.Int64N(int64(most-least))), fn)
+	w.soon++
+	w.add(event{at: w.now.Add(least + time.Duration(w.rng.Int64N(int64(most-least)))), fn: fn, soon: true})
 }
 
 // Uint64 implements Timeline.
@@ -63,6 +68,9 @@ func (w *World) Step() bool {
 	}
 	e := heap.Pop(&w.events).(event)
 	w.now = e.at
+	if e.soon {
+		w.soon--
+	}
 	e.fn()
 	return true
 }
@@ -76,11 +84,20 @@ func (w *World) Run(d time.Duration) {
 	w.now = end
 }
 
+// Settle lets everything happen that waits for no time: routines that can go on, and those that they
+// start or wake. The moments that they take pass.
+func (w *World) Settle() {
+	for w.soon > 0 {
+		w.Step()
+	}
+}
+
 // event is one thing that will happen.
 type event struct {
 	at     time.Time
 	number uint64 // of two at one time, the first that was made comes first
 	fn     func()
+	soon   bool // it was made by Soon
 }
 
 type eventHeap []event

@@ -12,7 +12,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
@@ -178,10 +177,7 @@ var fast = batch.Settings{CallTimeout: time.Second, GiveUpAfter: time.Second}
 func boxes(t *testing.T, s *shelf, typ sharding.EntityType[command],
 	b Behavior[command, box]) *sharding.Region[command] {
 	t.Helper()
-	addr, hub := memory.Addr(1), memory.NewHub()
-	n := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) {
-		c.Bind, c.Seeds, c.Network, c.Roles = addr, []string{addr}, hub.At(addr), []string{"backend"}
-	})[0]
+	n := ddatatest.NewCluster(t, 1, func(_ int, c *ddata.Config) { c.Roles = []string{"backend"} }).Node(0)
 	b.States = s
 	typ, err := Persist(typ, b)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
@@ -118,19 +117,15 @@ func (s *shelf) on(typ sharding.EntityType[command], b Behavior[command, event, 
 }
 
 // cluster is some nodes in a bubble.
-func cluster(t *testing.T, n int, more ...func(*ddata.Config)) (*memory.Hub, []*ddata.Node) {
+func cluster(t *testing.T, n int, more ...func(*ddata.Config)) (*ddatatest.Cluster, []*ddata.Node) {
 	t.Helper()
-	hub := memory.NewHub()
-	var addrs []string
-	for i := range n {
-		addrs = append(addrs, memory.Addr(i+1))
-	}
-	return hub, ddatatest.StartWith(t, n, func(i int, c *ddata.Config) {
-		c.Bind, c.Seeds, c.Network, c.Roles = addrs[i], addrs, hub.At(addrs[i]), []string{"backend"}
+	c := ddatatest.NewCluster(t, n, func(_ int, c *ddata.Config) {
+		c.Roles = []string{"backend"}
 		for _, set := range more {
 			set(c)
 		}
 	})
+	return c, c.Nodes()
 }
 
 // start starts the type on nodes.

@@ -133,7 +133,7 @@ func hostOf(t *testing.T, all []*sharding.Region[command], id string) int {
 func TestAnOwnerThatIsCutOff(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		s, open := newShelf(), make(chan struct{})
-		hub, nodes := cluster(t, 3)
+		c, nodes := cluster(t, 3)
 		all := start(t, s.on(sumType(), sums()), nodes...)
 		wants(t, all[0], "a", add{N: 1}, 1)
 		home := hostOf(t, all, "a")
@@ -146,11 +146,7 @@ func TestAnOwnerThatIsCutOff(t *testing.T) {
 		}), nil)
 		adding := asks(t, all[home], "a", add{N: 2})
 		synctest.Wait()
-		for i, n := range nodes {
-			if i != home {
-				hub.CutBoth(n.Addr(), nodes[home].Addr())
-			}
-		}
+		c.Isolate(home)
 		<-time.After(time.Minute) // the others remove it, and its lease ends
 		other := all[(home+1)%3]
 		wants(t, other, "a", get{}, 1)

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
-	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -48,9 +46,7 @@ func noticing(t *testing.T, s *shelf, b Behavior[command, event, sum]) (*shardin
 func listening(t *testing.T) (*notices, []*ddata.Node) {
 	t.Helper()
 	n := &notices{}
-	nodes := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) {
-		addr := memory.Addr(1)
-		c.Bind, c.Seeds, c.Network, c.Roles = addr, []string{addr}, memory.NewHub().At(addr), []string{"backend"}
+	_, nodes := cluster(t, 1, func(c *ddata.Config) {
 		c.OnEvent = eventstest.On(func(e SnapshotFailed) {
 			n.mu.Lock()
 			defer n.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 )
 
 // Hook is called with the name of a method. It may wait. The call fails with its error.
-type Hook func(ctx context.Context, call string) error
+type Hook = func(ctx context.Context, call string) error
 
 // hooks are called around each call, without a lock.
 type hooks struct {
@@ -34,7 +34,7 @@ func (h *hooks) enter(ctx context.Context, call string) error {
 	h.mu.Lock()
 	fn := h.before
 	h.mu.Unlock()
-	if err := fn.run(ctx, call); err != nil {
+	if err := run(fn, ctx, call); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -44,12 +44,13 @@ func (h *hooks) leave(ctx context.Context, call string) error {
 	h.mu.Lock()
 	fn := h.after
 	h.mu.Unlock()
-	return fn.run(ctx, call)
+	return run(fn, ctx, call)
 }
 
-func (h Hook) run(ctx context.Context, call string) error {
-	if h == nil {
+// run calls a hook, if there is one.
+func run(fn Hook, ctx context.Context, call string) error {
+	if fn == nil {
 		return nil
 	}
-	return h(ctx, call)
+	return fn(ctx, call)
 }
