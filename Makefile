@@ -125,7 +125,7 @@ REPORT := types get local replicate majority durable frames tell remote failover
 report: ## measure for about ten minutes and write bench/report: tables and plots, with the machine and the commit
 	mkdir -p bench/report
 	$(GO) run ./bench -count 3 -d 1s -n 1000 -json bench/report/results.json $(REPORT)
-	$(GO) -C bench/reporter run . -in ../report/results.json -out ../report
+	$(GO) -C bench/reporter run . -in ../report/results.json -peers ../report/peers.txt -out ../report
 
 peers: ## measure peers beside Coterie for half an hour, for the next make report; Pekko needs Java 17 and Maven
 	mkdir -p bench/report
