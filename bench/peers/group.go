@@ -12,11 +12,14 @@ import (
 // options are what the flags say.
 type options struct {
 	d, warm  time.Duration // how long a case runs, and how long it runs before that, unmeasured
-	n        int           // entities and keys
+	n        int           // remembered entities; ten times as many are weighed, and keys too
 	sets     []int         // sizes of sets
 	standing time.Duration // how long a process is stopped
 	watched  time.Duration // how long it is looked at after that
 }
+
+// weighed is how many entities and keys there are when their memory is measured.
+func (o options) weighed() int { return 10 * o.n }
 
 // args are the flags of go run ./bench for cases of n elements.
 func (o options) args(n int, names ...string) []string {
@@ -82,18 +85,18 @@ var groups = []group{
 	{
 		name: "entity-memory", about: "memory of an idle entity",
 		works:   entityMemoryWorks,
-		coterie: func(o options) [][]string { return [][]string{o.args(o.n, "activate")} },
+		coterie: func(o options) [][]string { return [][]string{o.args(o.weighed(), "activate")} },
 		run: func(ctx context.Context, p *peer, o options, f *results.File) error {
-			return p.once(ctx, f, "entities", o.n)
+			return p.once(ctx, f, "entities", o.weighed())
 		},
 		raw: rawEntities,
 	},
 	{
 		name: "key-memory", about: "memory of a counter in replicated data",
 		works:   keyMemoryWorks,
-		coterie: func(o options) [][]string { return [][]string{o.args(o.n, "types")} },
+		coterie: func(o options) [][]string { return [][]string{o.args(o.weighed(), "types")} },
 		run: func(ctx context.Context, p *peer, o options, f *results.File) error {
-			return p.once(ctx, f, "keys", o.n)
+			return p.once(ctx, f, "keys", o.weighed())
 		},
 	},
 	{
@@ -168,13 +171,13 @@ func failoverWorks(options) []work {
 }
 
 func entityMemoryWorks(o options) []work {
-	return []work{{name: fmt.Sprintf("memory-of-an-entity-%d", o.n), peer: "entities",
+	return []work{{name: fmt.Sprintf("memory-of-an-entity-%d", o.weighed()), peer: "entities",
 		coterie: "activate/tell-1-senders", figure: "bytes_per_idle_entity", raw: "entities", cost: true}}
 }
 
 func keyMemoryWorks(o options) []work {
-	return []work{{name: fmt.Sprintf("memory-of-a-key-%d", o.n), peer: "keys",
-		coterie: fmt.Sprintf("types/memory-counters-%d", o.n), figure: "bytes_per_key", limit: "limit_bytes_per_key",
+	return []work{{name: fmt.Sprintf("memory-of-a-key-%d", o.weighed()), peer: "keys",
+		coterie: fmt.Sprintf("types/memory-counters-%d", o.weighed()), figure: "bytes_per_key", limit: "limit_bytes_per_key",
 		cost: true}}
 }
 

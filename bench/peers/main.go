@@ -62,7 +62,7 @@ func main() {
 	var o options
 	flag.DurationVar(&o.d, "d", 2*time.Second, "how long each case runs")
 	flag.DurationVar(&o.warm, "warm", 10*time.Second, "how long each case of a peer runs before that, unmeasured")
-	flag.IntVar(&o.n, "n", 10_000, "entities and keys")
+	flag.IntVar(&o.n, "n", 10_000, "remembered entities; ten times as many are weighed, and keys too")
 	flag.DurationVar(&o.standing, "standing", time.Minute, "how long a process is stopped")
 	only := flag.String("peers", "", "measure these peers only, with commas between: pekko, pekko-tuned, protoactor")
 	limit := flag.Duration("timeout", time.Hour, "when to give up")
@@ -186,6 +186,8 @@ func (m measurement) rows(ctx context.Context, g group, p *peer, own results.Fil
 	var got results.File
 	words := p.lacks[g.name]
 	if words == "" {
+		ctx, cancel := context.WithTimeout(ctx, benchTime)
+		defer cancel()
 		if err = g.run(ctx, p, m.o, &got); err != nil {
 			err = fmt.Errorf("%s of %s: %w", g.name, p.name, err)
 			words = "it failed: " + err.Error()

@@ -142,8 +142,8 @@ func TestRow(t *testing.T) {
 		coterie: found{"ops_per_s": 200, "limit_ops_per_s": 400, "p50_us": 5},
 		peer:    found{"ops_per_s": 100, "p50_us": 7}, limit: found{"limit_ops_per_s": 400},
 	}
-	want := "bench=peers case=ask/other coterie_ops_per_s=200.00 peer_ops_per_s=100.00 limit_ops_per_s=400.00 " +
-		"ratio_peer=2 ratio_limit=0.5 peer_ratio_limit=0.25 coterie_p50_us=5.00 peer_p50_us=7.00"
+	want := "bench=peers case=ask/other coterie_ops_per_s=200 peer_ops_per_s=100 limit_ops_per_s=400 " +
+		"ratio_peer=2 ratio_limit=0.5 peer_ratio_limit=0.25 coterie_p50_us=5 peer_p50_us=7"
 	if got := rate.String(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -155,8 +155,8 @@ func TestRow(t *testing.T) {
 		coterie: found{"restart_seconds": 2}, peer: found{"restart_seconds": 6}, limit: found{"restart_seconds": 1},
 		words: "as \"words\"",
 	}
-	want = "bench=peers case=restart/other coterie_restart_seconds=2.00 peer_restart_seconds=6.00 " +
-		"limit_restart_seconds=1.00 ratio_peer=3 ratio_limit=0.5 peer_ratio_limit=0.167 words=\"as \\\"words\\\"\""
+	want = "bench=peers case=restart/other coterie_restart_seconds=2 peer_restart_seconds=6 " +
+		"limit_restart_seconds=1 ratio_peer=3 ratio_limit=0.5 peer_ratio_limit=0.167 words=\"as \\\"words\\\"\""
 	if got := cost.String(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

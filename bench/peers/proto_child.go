@@ -53,11 +53,15 @@ func protoNodeChild(ctx context.Context, host bool, addr string, seeds []string)
 	l := &protoLoad{protoNode: n}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		words := strings.Fields(in.Text())
-		times, err := millis(words[1:])
+		numbers := words[1:]
+		if words[0] == "load" { // the last one is an address
+			numbers = numbers[:1]
+		}
+		times, err := millis(numbers)
 		switch {
-		case words[0] == "load" && len(words) == 2:
-			err = l.begin(ctx, words[1])
 		case err != nil:
+		case words[0] == "load" && len(words) == 3:
+			err = l.begin(ctx, times[0], words[2])
 		case words[0] == "tell" && len(times) == 2:
 			err = n.tell(ctx, times[0], times[1])
 		case words[0] == "ask" && len(times) == 3:

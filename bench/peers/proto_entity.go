@@ -182,8 +182,8 @@ type protoLoad struct {
 	all    chan struct{}        // closed when all have
 }
 
-// begin finds entities that live at the victim, and begins to ask them.
-func (l *protoLoad) begin(ctx context.Context, victim string) error {
+// begin finds entities that live at the victim, and asks them for some time.
+func (l *protoLoad) begin(ctx context.Context, warm time.Duration, victim string) error {
 	l.victim, l.first, l.all = victim, map[string]time.Time{}, make(chan struct{})
 	var ids []string
 	for i := 0; len(ids) < loaded && ctx.Err() == nil; i++ {
@@ -201,7 +201,12 @@ func (l *protoLoad) begin(ctx context.Context, victim string) error {
 			}
 		}()
 	}
-	fmt.Println("loaded")
+	select {
+	case <-time.After(warm):
+		l.failed.Store(0)
+		fmt.Println("loaded")
+	case <-ctx.Done():
+	}
 	return ctx.Err()
 }
 

@@ -88,11 +88,11 @@ type rawEntity struct{ _ [5]uintptr }
 func rawEntities(_ context.Context, o options, f *results.File) error {
 	before := measure.HeapBytes()
 	all := map[string]*rawEntity{}
-	for i := range o.n {
+	for i := range o.weighed() {
 		all[fmt.Sprintf("entity-%d", 1_000_000_000+i)] = &rawEntity{}
 	}
 	var figures measure.Figures
-	figures.Add("bytes_per_idle_entity", float64(measure.HeapBytes()-before)/float64(o.n))
+	figures.Add("bytes_per_idle_entity", float64(measure.HeapBytes()-before)/float64(o.weighed()))
 	addRaw(f, "entities", figures)
 	runtime.KeepAlive(all)
 	return nil

@@ -73,7 +73,7 @@ func (r row) String() string {
 		has   bool
 	}{{"coterie", coterie, hasOwn}, {"peer", peer, hasPeer}, {"limit", limit, hasLimit}} {
 		if x.has {
-			f.Add(x.of+"_"+r.figure, x.value)
+			f = append(f, x.of+"_"+r.figure+"="+value(x.value))
 		}
 	}
 	for _, x := range []struct {
@@ -90,10 +90,10 @@ func (r row) String() string {
 	}
 	for _, name := range r.more {
 		if v, ok := r.coterie[name]; ok {
-			f.Add("coterie_"+name, v)
+			f = append(f, "coterie_"+name+"="+value(v))
 		}
 		if v, ok := r.peer[name]; ok {
-			f.Add("peer_"+name, v)
+			f = append(f, "peer_"+name+"="+value(v))
 		}
 	}
 	line := fmt.Sprintf("bench=peers case=%s/%s %s", r.name, r.by, strings.Join(f, " "))
@@ -112,6 +112,14 @@ func (r row) ratio(a, b float64) float64 {
 		return 0
 	}
 	return a / b
+}
+
+// value has two digits behind the point, or three that count.
+func value(v float64) string {
+	if v > -1 && v < 1 {
+		return digits(v)
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 2, 64), ".00")
 }
 
 // digits are three that count: ratios go from thousandths to thousands.

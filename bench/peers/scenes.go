@@ -128,14 +128,14 @@ func (p *peer) remember(ctx context.Context, shards int, o options, f *results.F
 }
 
 // runFailover kills a host that is not the first one, and so does not coordinate.
-func runFailover(ctx context.Context, p *peer, _ options, f *results.File) error {
+func runFailover(ctx context.Context, p *peer, o options, f *results.File) error {
 	c, err := p.form(ctx, hosts, true)
 	if err != nil {
 		return err
 	}
 	defer c.end()
 	victim, addr := c.hosts[hosts-1], c.addrs[hosts-1]
-	if err := c.caller.ask(ctx, nil, "loaded", "load", addr); err != nil {
+	if err := c.caller.ask(ctx, nil, "loaded", "load", o.warm.Milliseconds(), addr); err != nil {
 		return err
 	}
 	killed := time.Now()

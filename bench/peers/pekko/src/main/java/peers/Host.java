@@ -55,7 +55,7 @@ final class Host {
             switch (words[0]) {
                 case "tell" -> tell(Long.parseLong(words[1]), Long.parseLong(words[2]));
                 case "ask" -> ask(Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
-                case "load" -> load(words[1]);
+                case "load" -> load(Long.parseLong(words[1]), words[2]);
                 case "killed" -> back(Long.parseLong(words[1]));
                 case "mark" -> mark();
                 case "freeze" -> freeze(Long.parseLong(words[1]));
@@ -127,8 +127,8 @@ final class Host {
     private final CountDownLatch elsewhere = new CountDownLatch(LOADED);
     private final AtomicLong failed = new AtomicLong();
 
-    /** Finds entities that live at the victim, and asks them again and again. */
-    private void load(String victim) {
+    /** Finds entities that live at the victim, and asks them for some time, and goes on with it. */
+    private void load(long warmMs, String victim) throws InterruptedException {
         this.victim = victim;
         List<Integer> there = new ArrayList<>();
         for (int i = 0; there.size() < LOADED; i++) {
@@ -140,6 +140,8 @@ final class Host {
             system.scheduler().scheduleAtFixedRate(Duration.ofMillis(i % PACE_MS), Duration.ofMillis(PACE_MS),
                 () -> once(i), system.executionContext());
         }
+        Thread.sleep(warmMs);
+        failed.set(0);
         System.out.println("loaded");
     }
 
@@ -187,7 +189,8 @@ final class Host {
             }
         }
         System.out.println("frozen");
-        for (long last = System.nanoTime(); System.nanoTime() - last < JUMP_NANOS; last = System.nanoTime()) {
+        for (long last = System.nanoTime(), now = last; now - last < JUMP_NANOS; now = System.nanoTime()) {
+            last = now;
             Thread.sleep(PACE_MS);
         }
         sink.woken = true;
