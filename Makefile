@@ -77,7 +77,8 @@ race: ## only the tests with the race detector; of crdt only snapshots meet othe
 # A page is looked at by a browser. Peers are processes with races of their own.
 PLAIN_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
 PLAIN_MODULES := $(PLAIN_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
-PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$|^TestPage$$|^TestPeer
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$|^TestPage$$|^TestPeerProto$$
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestPeerPekko$$
 
 # The first lines say in words what a machine without PostgreSQL, etcd or Chromium does not try.
 modules: ## only the tests of the modules within

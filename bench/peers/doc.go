@@ -26,6 +26,8 @@
 //	tell, ask        2 processes, 64 entities, 100 bytes a note             framed TCP one way; ping-pong
 //	remember-…       3 nodes in one process, each with a directory          ids in one file, synchronized by the hundred
 //	failover-…       3 processes with entities, a 4th asks 100 of one       a connection that is seen to break
+//	…-defaults       the same; of Coterie until nodes with Preset LAN       the same
+//	                 go on without the one that was killed
 //	memory-of-…      one node, after collecting garbage                     an entry of a map
 //	sigstop-…        3 processes, 100 entities, one process stands still    none: rows say why
 //
@@ -41,10 +43,12 @@
 //
 //   - Coterie has Preset Local: timers of tenths of a second. Pekko's defaults are made for networks: it waits 20 s
 //     before it takes a node out. The rows of pekko-tuned have timers of the same size as Coterie's; compare with
-//     those. protoactor-go asks for the health of members every 2 s, its default.
+//     those, or see failover-defaults. protoactor-go asks for the health of members every 2 s, its default.
 //   - Java needs more memory, and more time until its code is compiled. Each case of a peer runs unmeasured before it
-//     is measured (-warm, 10 s). A start of entities is measured once, as one meets it, and so are a restart and a
-//     failover: they are of a machine that has compiled little. Restarts are of systems in a process that goes on.
+//     is measured (-warm, 10 s), and so do the callers of a failover. A start of entities is measured once, as one
+//     meets it, and so is a restart: both are of programs that have compiled little. A restart is one of nodes in a
+//     process that goes on, which spares the start of Java.
+//   - The set of ddata-add grows with each add, also in the time before it is measured, which Coterie does not have.
 //   - Each of Pekko's nodes has threads of its own, and three share this machine. On few cores they take turns.
 //   - protoactor-go has no tell by id: the row tells addresses that were looked up before, which spares it the look-up.
 //     That is to its advantage. Its asks encode with Protocol Buffers, and its connections are gRPC.

@@ -83,6 +83,13 @@ var groups = []group{
 		raw:     rawKill,
 	},
 	{
+		name: "failover-defaults", about: "the same, beside nodes of Coterie with its default timers",
+		works:   defaultFailoverWorks,
+		coterie: func(o options) [][]string { return [][]string{o.args(0, "detect")} },
+		run:     runFailover,
+		raw:     rawKill,
+	},
+	{
 		name: "entity-memory", about: "memory of an idle entity",
 		works:   entityMemoryWorks,
 		coterie: func(o options) [][]string { return [][]string{o.args(o.weighed(), "activate")} },
@@ -168,6 +175,15 @@ func failoverWorks(options) []work {
 		{name: "failover-last", peer: "failover", coterie: "failover/owner", figure: "last_ms", raw: "kill",
 			cost: true, more: []string{"failed"}},
 	}
+}
+
+func defaultFailoverWorks(options) []work {
+	return []work{{
+		name: "failover-defaults", peer: "failover", coterie: "detect/kill-9-LAN", figure: "last_ms", own: "settled_ms",
+		raw: "kill", cost: true,
+		words: "Coterie: until the other nodes go on without the killed one and have written to a majority; its " +
+			"entities start after that",
+	}}
 }
 
 func entityMemoryWorks(o options) []work {

@@ -82,7 +82,7 @@ func protoNodeChild(ctx context.Context, host bool, addr string, seeds []string)
 	return nil
 }
 
-// millis reads numbers, which are milliseconds, except the first one of ask.
+// millis reads numbers. They are milliseconds, and the first one of ask is how many callers there are.
 func millis(words []string) (all []time.Duration, err error) {
 	for _, w := range words {
 		n, err := strconv.ParseInt(w, 10, 64)
