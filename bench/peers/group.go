@@ -179,8 +179,8 @@ func failoverWorks(options) []work {
 
 func defaultFailoverWorks(options) []work {
 	return []work{{
-		name: "failover-defaults", peer: "failover", coterie: "detect/kill-9-LAN", figure: "last_ms", own: "settled_ms",
-		raw: "kill", cost: true,
+		name: "failover-defaults", peer: "failover", coterie: "detect/kill-9-LAN", figure: "last_ms",
+		own: "settled_ms", raw: "kill", cost: true,
 		words: "Coterie: until the other nodes go on without the killed one and have written to a majority; its " +
 			"entities start after that",
 	}}
