@@ -193,8 +193,8 @@ func entityMemoryWorks(o options) []work {
 
 func keyMemoryWorks(o options) []work {
 	return []work{{name: fmt.Sprintf("memory-of-a-key-%d", o.weighed()), peer: "keys",
-		coterie: fmt.Sprintf("types/memory-counters-%d", o.weighed()), figure: "bytes_per_key", limit: "limit_bytes_per_key",
-		cost: true}}
+		coterie: fmt.Sprintf("types/memory-counters-%d", o.weighed()), figure: "bytes_per_key",
+		limit: "limit_bytes_per_key", cost: true}}
 }
 
 func pauseWorks(o options) []work {
