@@ -38,10 +38,10 @@ BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
 MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes \
-              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat bench/reporter
+              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat bench/reporter bench/peers
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
-.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz compare report bench ci
+.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz compare report peers bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -74,16 +74,18 @@ race: ## only the tests with the race detector; of crdt only snapshots meet othe
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
 # are killed wait for leases, as roll-outs wait for probes. What etcd refuses, one caller sees.
-# A page is looked at by a browser.
+# A page is looked at by a browser. Peers are processes with races of their own.
 PLAIN_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
 PLAIN_MODULES := $(PLAIN_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
-PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$|^TestPage$$
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$|^TestPage$$|^TestPeerProto$$
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestPeerPekko$$
 
 # The first lines say in words what a machine without PostgreSQL, etcd or Chromium does not try.
 modules: ## only the tests of the modules within
 	@cd sharding/persistence/postgres && $(GO) test -v -run '^TestFind$$' ./postgrestest | grep 'NOT TRIED' || true
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
 	@cd ddata/console/browser && $(GO) test -v -run '^TestFind$$' . | grep 'NOT TRIED' || true
+	@cd bench/peers && $(GO) test -short -v -run '^TestPeerPekko$$' . | grep 'NOT TRIED' || true
 	$(call in_modules,$(GO) test -short -run '$(PLAIN_MODULES)' ./...)
 	$(call in_modules,$(GO) test -race -short -skip '$(PLAIN_MODULES)' ./...)
 
@@ -124,7 +126,11 @@ REPORT := types get local replicate majority durable frames tell remote failover
 report: ## measure for about ten minutes and write bench/report: tables and plots, with the machine and the commit
 	mkdir -p bench/report
 	$(GO) run ./bench -count 3 -d 1s -n 1000 -json bench/report/results.json $(REPORT)
-	$(GO) -C bench/reporter run . -in ../report/results.json -out ../report
+	$(GO) -C bench/reporter run . -in ../report/results.json -peers ../report/peers.txt -out ../report
+
+peers: ## measure peers beside Coterie for half an hour, for the next make report; Pekko needs Java 17 and Maven
+	mkdir -p bench/report
+	$(GO) -C bench/peers run . -out ../report/peers.txt all
 
 bench: ## every figure beside its limit: make bench BENCH="majority get" (go run ./bench lists them)
 	$(GO) run ./bench $(BENCH)

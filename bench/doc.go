@@ -12,6 +12,8 @@
 //
 // make compare OLD=a.txt NEW=b.txt compares two such texts, by benchstat. Package results says what is kept.
 //
+// make peers measures other libraries beside these benches; command bench/peers says how.
+//
 // -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second
 // process writes its profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads
 // a profile.

@@ -167,6 +167,9 @@ func failoverChild(ctx context.Context, bind string, seeds []string) error {
 // victimOf is the node with the coordinator, or another, and entities that live there.
 func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Message],
 	coordinates bool) (victim view.Member, ids []string, err error) {
+	if _, err := sharding.Ask(ctx, region.Ref("entity-0"), Query{}); err != nil { // it knows the coordinator then
+		return victim, nil, err
+	}
 	v := n.View()
 	for _, m := range v.ByRole(role) {
 		if (m.UID == region.Coordinator()) == coordinates {

@@ -12,20 +12,25 @@ import (
 
 func main() {
 	in := flag.String("in", "", "the `file` that go run ./bench -json has written")
+	beside := flag.String("peers", "", "a `file` that make peers has written; a missing one has no rows")
 	out := flag.String("out", "", "the `directory` of the report; it is made if need be")
 	flag.Parse()
 	if *in == "" || *out == "" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*in, *out); err != nil {
+	if err := run(*in, *beside, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "reporter:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in, out string) error {
+func run(in, beside, out string) error {
 	f, err := read(in)
+	if err != nil {
+		return err
+	}
+	p, err := readPeers(beside)
 	if err != nil {
 		return err
 	}
@@ -44,7 +49,7 @@ func run(in, out string) error {
 			errs = append(errs, fmt.Errorf("%s: %w", b.name, err))
 		}
 	}
-	errs = append(errs, os.WriteFile(filepath.Join(out, "README.md"), []byte(page(f, drawn)), 0o644))
+	errs = append(errs, os.WriteFile(filepath.Join(out, "README.md"), []byte(page(f, drawn, p)), 0o644))
 	return errors.Join(errs...)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // page is the report in Markdown. drawn are the benches that have a plot.
-func page(f results.File, drawn map[string]bool) string {
+func page(f results.File, drawn map[string]bool, beside peers) string {
 	b := &strings.Builder{}
 	o := f.Origin
 	b.WriteString("# Benchmark report\n\n")
@@ -47,6 +47,7 @@ func page(f results.File, drawn map[string]bool) string {
 			}
 		}
 	}
+	beside.write(b)
 	return b.String()
 }
 

@@ -62,7 +62,7 @@ func TestReport(t *testing.T) {
 	if err := errors.Join(sample(t).WriteJSON(w), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(in, dir); err != nil {
+	if err := run(in, "", dir); err != nil {
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "README.md"))
@@ -98,13 +98,56 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// The rows of peers have a table of their own, with what they say in words. Lines of others do not come into it.
+func TestPeers(t *testing.T) {
+	dir := t.TempDir()
+	in, beside := filepath.Join(dir, "results.json"), filepath.Join(dir, "peers.txt")
+	w, err := os.Create(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sample(t).WriteJSON(w), w.Close(), os.WriteFile(beside, []byte(`# 2026-11-28; git: 0123
+bench=peers case=ask/other coterie_ops_per_s=2000.00 peer_ops_per_s=100.00 limit_ops_per_s=4000.00 `+
+		`ratio_peer=20 ratio_limit=0.5 peer_ratio_limit=0.025 coterie_p50_us=5.00 peer_p50_us=7.00
+bench=peers case=set/other coterie_ns=3.00 words="it has \"no\" sets"
+bench=tell case=by-id per_s=77
+`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(in, beside, dir); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"## Peers", "2026-11-28; git: 0123",
+		"| ask | other | ops_per_s | 2,000 | 100 | 4,000 | 20 | 0.5 | 0.025 | coterie_p50_us 5; peer_p50_us 7 |",
+		"| set | other | ns | 3 |  |  |  |  |  | it has \"no\" sets |",
+	} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("no %s in\n%s", want, page)
+		}
+	}
+	if strings.Contains(string(page), "77") {
+		t.Error("a line of another bench is among the rows")
+	}
+	if p, err := readPeers(filepath.Join(dir, "missing")); err != nil || len(p.rows) != 0 {
+		t.Errorf("%v, %v of a missing file", p, err)
+	}
+	if err := run(in, dir, dir); err == nil {
+		t.Error("a folder has rows of peers")
+	}
+}
+
 func TestNoResults(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "results.json")
 	for text, says := range map[string]string{"": "no result", "{}": "no case", "[]": "no result"} {
 		if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := run(in, t.TempDir()); err == nil || !strings.Contains(err.Error(), says) {
+		if err := run(in, "", t.TempDir()); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
