@@ -3,10 +3,12 @@ package sim
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/ledgers"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/reminded"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
@@ -83,9 +85,13 @@ func (p persistedProcess) Freeze(d time.Duration)         { p.pause(d) }
 func (p persistedProcess) Resume()                        { p.resume() }
 func (p persistedProcess) Go(run func())                  { p.rt.Go(run) }
 func (p persistedProcess) Sleep(d time.Duration)          { p.sleep(d) }
-func (p persistedProcess) Host() host.Host                { return p.node.host() }
-func (p persistedProcess) Usable() bool                   { return p.usable() && !p.slot.leaving }
-func (p persistedProcess) Resumed() int64                 { return p.resumed }
+func (p persistedProcess) Replica(key string) (crdt.Reader, *crdt.Clock) {
+	m := p.replica(options.Backend).m
+	return m.Snapshot(m.SpaceOf(key)).View(key), m.Snapshot(m.SpaceOf(key)).Clock()
+}
+func (p persistedProcess) Host() host.Host { return p.node.host() }
+func (p persistedProcess) Usable() bool    { return p.usable() && !p.slot.leaving }
+func (p persistedProcess) Resumed() int64  { return p.resumed }
 
 // persistedChecker waits for the entities that keep their state, and for reminders. What they do is judged
 // as it happens.

@@ -25,8 +25,7 @@ type outside struct {
 
 // Needs implements allocation.Needy.
 func (o outside) Needs() allocation.Needs { return allocation.NeedsOf(o.Strategy) }
-
-func (o outside) wild() bool { return !o.p.w.healed && o.rng.IntN(20) == 0 }
+func (o outside) wild() bool              { return !o.p.w.healed && o.rng.IntN(20) == 0 }
 
 // think takes its time: now and then longer than the coordinator waits.
 func (o outside) think() {

@@ -11,7 +11,6 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/proptest/sim"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -23,10 +22,9 @@ import (
 // clients are the users of a world: the entity type under test on each node, and clients that play a
 // trial.
 type clients[M, S any] struct {
+	told
 	e         *Entity[M, S]
 	x         *trial[M]
-	w         workload.World
-	trace     *trace.Trace
 	doors     *doors
 	regions   map[uint64]*sharding.Region[M] // by UID; only looked up
 	known     []error                        // with which entities answer
@@ -34,9 +32,7 @@ type clients[M, S any] struct {
 	histories map[int]*history[M]
 	last      map[int]bool // entities that have answered in the healed world
 	asker     uint64       // the process whose client asks them; 0: none
-	story     told
-	result    sim.Result
-	verdict   verdict // of the entity that broke the model
+	verdict   verdict      // of the entity that broke the model
 	broke     bool
 }
 
@@ -44,21 +40,19 @@ var _ workload.Workload = (*clients[int, int])(nil)
 
 // begin has clients play a trial in a world.
 func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trace) workload.Workload {
-	c.w, c.trace, c.story = w, t, beginning()
+	c.told = told{w: w, trace: t}
 	c.regions, c.histories, c.last = map[uint64]*sharding.Region[M]{}, map[int]*history[M]{}, map[int]bool{}
 	c.homes = map[int]int{}
 	c.doors = &doors{
 		store: journals.New(c.x.store, journals.Defects{}, w, rs.Stream("stores", 0), t,
-			stored{func(format string, args ...any) { c.tell(format, args...) }}),
+			stored{c.tell}),
 		reminders: journals.NewReminders(journals.Defects{}, w.Violate),
 	}
 	at := func(d time.Duration, run func()) { w.After(workload.Forms+d, nil, run) }
 	for i, a := range c.x.acts {
 		at(a.at, func() { c.act(i, a) })
 	}
-	for _, f := range c.x.faults {
-		at(f.At, func() { c.tell("%v", f) })
-	}
+	c.tellFaults(c.x.faults)
 	for _, h := range c.x.holds {
 		at(h.at, func() { c.hold(h) })
 	}
@@ -69,11 +63,6 @@ func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trac
 		})
 	}
 	return c
-}
-
-func (c *clients[M, S]) tell(format string, args ...any) {
-	c.story.tell(c.w.Now(), format, args...)
-	c.trace.Note(c.w, format, args...)
 }
 
 // Start implements workload.Workload.

@@ -6,10 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/coterie-go/coterie/proptest/sim"
-	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
-	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -55,61 +52,41 @@ func (s Size) withDefaults() Size {
 // Its story is printed. Two pages beside that show the story, and what was asked of the entity.
 func (e Entity[M, S]) Check(t *testing.T) {
 	t.Helper()
-	e.valid(t)
-	var broken *clients[M, S] // the last one: rapid ends with the smallest
-	defer func() {
-		if broken != nil {
-			broken.smallest().explain(t)
-		}
-	}()
-	rapid.Check(t, func(r *rapid.T) {
-		if c := e.try(r); c.result.Violation != nil {
-			broken = c
-			r.Fatalf("%v", c.result.Violation)
-		}
-	})
+	check(t, e.valid(t))
 }
 
 // Fuzz makes a fuzz target of what Check does.
-func (e Entity[M, S]) Fuzz(f *testing.F) {
-	e.valid(f)
-	f.Fuzz(rapid.MakeFuzz(func(r *rapid.T) {
-		if c := e.try(r); c.result.Violation != nil {
-			r.Fatalf("%v\n%v", c.result.Violation, &c.story)
-		}
-	}))
-}
+func (e Entity[M, S]) Fuzz(f *testing.F) { fuzz(f, e.valid(f)) }
 
-func (e Entity[M, S]) valid(t testing.TB) {
+func (e Entity[M, S]) valid(t testing.TB) subject[M] {
 	t.Helper()
 	if e.Start == nil || e.Op == nil || e.Model == nil {
 		t.Fatal("simtest: Entity needs Start, Op and Model")
 	}
-}
-
-// try plays one world.
-func (e Entity[M, S]) try(r *rapid.T) *clients[M, S] {
 	e.Size = e.Size.withDefaults()
-	x := rapid.Custom(func(r *rapid.T) *trial[M] {
-		x := draw(r, e.Size, e.Op)
-		if e.Final != nil {
-			x.last = *e.Final
-		} else {
-			x.last = rapid.Custom(e.Op).Filter(Op[M].asks).Draw(r, "the last question")
-		}
-		return x
-	}).Draw(r, "trial")
-	return play(&e, x, nil)
+	return e
 }
 
-// play plays a trial in a world that is watched, or is not.
-func play[M, S any](e *Entity[M, S], x *trial[M], watch trace.Watcher) *clients[M, S] {
+// draw implements subject.
+func (e Entity[M, S]) draw(r *rapid.T) *trial[M] {
+	x := draw(r, e.Size, ofEntities, e.Op)
+	if e.Final != nil {
+		x.last = *e.Final
+	} else {
+		x.last = rapid.Custom(e.Op).Filter(Op[M].asks).Draw(r, "the last question")
+	}
+	return x
+}
+
+// play implements subject.
+func (e Entity[M, S]) play(x *trial[M], watch trace.Watcher) outcome[M] {
 	if e.Begin != nil {
 		e.Begin()
 	}
-	c := &clients[M, S]{e: e, x: x}
-	c.result = sim.Run(x.seed, options.Plan{CheckEvery: 20, Script: &workload.Script{
-		Nodes: e.Nodes, Length: x.length, Faults: x.faults, Begin: c.begin,
-	}}, watch)
-	return c
+	c := &clients[M, S]{e: &e, x: x}
+	o := outcome[M]{x: x, story: &c.told, violation: run(x, e.Nodes, c.begin, watch)}
+	if c.broke {
+		o.picture = c.verdict.picture
+	}
+	return o
 }

@@ -1,6 +1,8 @@
 package simtest
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,75 +17,63 @@ import (
 const seedsTried = 3
 
 // smallest leaves out, as long as that succeeds, each step without which the same promise is broken.
-func (c *clients[M, S]) smallest() *clients[M, S] {
-	for before := 0; before != c.x.steps(); {
-		before = c.x.steps()
-		for i := 0; i < c.x.steps(); {
-			if less := c.without(i); less != nil {
-				c = less
+func smallest[M any](s subject[M], o outcome[M]) outcome[M] {
+	for before := 0; before != o.x.steps(); {
+		before = o.x.steps()
+		for i := 0; i < o.x.steps(); {
+			if less, fails := without(s, o, i); fails {
+				o = less
 			} else {
 				i++
 			}
 		}
 	}
-	return c
+	return o
 }
 
-// without is the same failure with one step less; nil: there is none.
-func (c *clients[M, S]) without(i int) *clients[M, S] {
-	x := c.x.without(i)
+// without plays a trial with one step less, and reports whether it fails in the same way.
+func without[M any](s subject[M], o outcome[M], i int) (less outcome[M], fails bool) {
+	x := o.x.without(i)
 	for range seedsTried {
-		less := play(c.e, x, nil)
-		if v := less.result.Violation; v != nil && v.Check == c.result.Violation.Check {
-			return less
+		less := s.play(x, nil)
+		if v := less.violation; v != nil && v.Check == o.violation.Check {
+			return less, true
 		}
 		next := *x
 		next.seed++
 		x = &next
 	}
-	return nil
+	return less, false
 }
 
 // explain prints the story of a failure, and writes its pages.
-func (c *clients[M, S]) explain(t *testing.T) {
+func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 	t.Helper()
-	v := c.result.Violation
-	t.Logf("simtest: %s, after %d steps and a last question to each entity: %s\n%v", v.Check, c.x.steps(), v.Text,
-		&c.story)
+	t.Logf("simtest: %s, after %d steps: %s\n%v", o.violation.Check, o.x.steps(), o.violation.Text, o.story)
 	dir := filepath.Join("testdata", "rapid", strings.ReplaceAll(t.Name(), "/", "_"))
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		err = c.showStory(t, filepath.Join(dir, "story.html"))
+	log := story.NewLog(0)
+	s.play(o.x, log)
+	page := viewer.Page{
+		Title: t.Name() + ": " + o.violation.Check, Replay: "go test -run '^" + t.Name() + "$'",
+		Records: log.Records(), Left: log.Left(),
 	}
-	if err == nil && c.broke {
-		err = c.showOperations(t, filepath.Join(dir, "operations.html"))
+	err := errors.Join(os.MkdirAll(dir, 0o755),
+		write(t, filepath.Join(dir, "story.html"), "what happened on which node", page.Write))
+	if o.picture != nil {
+		err = errors.Join(err, write(t, filepath.Join(dir, "operations.html"),
+			"what was asked, and where no order of it is left", o.picture))
 	}
 	if err != nil {
-		t.Errorf("simtest: no page shows the failure: %v", err)
+		t.Errorf("simtest: a page of the failure is missing: %v", err)
 	}
 }
 
-// showStory writes what happened on which node.
-func (c *clients[M, S]) showStory(t *testing.T, path string) error {
-	log := story.NewLog(0)
-	play(c.e, c.x, log)
-	t.Logf("simtest: %s shows what happened on which node", path)
-	return viewer.Page{
-		Title: t.Name() + ": " + c.result.Violation.Check, Replay: "go test -run '^" + t.Name() + "$'",
-		Records: log.Records(), Left: log.Left(),
-	}.WriteFile(path)
-}
-
-// showOperations writes what was asked of the entity that broke its model.
-func (c *clients[M, S]) showOperations(t *testing.T, path string) error {
+// write writes a page.
+func write(t *testing.T, path, shows string, page func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	err = c.verdict.picture(f)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	t.Logf("simtest: %s shows what was asked, and where no order of it is left", path)
-	return err
+	t.Logf("simtest: %s shows %s", path, shows)
+	return errors.Join(page(f), f.Close())
 }

@@ -70,12 +70,19 @@ const (
 	aFault // the first kind
 )
 
-// kinds are drawn with the same chance each.
-var kinds = []kind{
-	anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, aHold, aHold, anOutage,
-	aFault + kind(workload.Pause), aFault + kind(workload.Crash), aFault + kind(workload.Leave),
-	aFault + kind(workload.Cut), aFault + kind(workload.SlowDisk),
-}
+// Kinds of steps, each drawn with the same chance.
+var (
+	ofEntities = []kind{
+		anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, aHold, aHold, anOutage,
+		aFault + kind(workload.Pause), aFault + kind(workload.Crash), aFault + kind(workload.Leave),
+		aFault + kind(workload.Cut), aFault + kind(workload.SlowDisk),
+	}
+	ofData = []kind{
+		anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct,
+		aFault + kind(workload.Pause), aFault + kind(workload.Crash), aFault + kind(workload.Leave),
+		aFault + kind(workload.Cut), aFault + kind(workload.Cut), aFault + kind(workload.SlowDisk),
+	}
+)
 
 // step is one step of a trial, as it is drawn.
 type step[M any] struct {
@@ -97,7 +104,7 @@ const settleAfter = 2 * time.Second
 // draw draws a trial. What a step is comes from the seed, and is the same whatever becomes of the steps
 // before it. So rapid, which makes failures small, has two questions for each step: whether it happens,
 // and whether there is a pause before it. A step that does not happen keeps its pause.
-func draw[M any](t *rapid.T, size Size, op func(*rapid.T) Op[M]) *trial[M] {
+func draw[M any](t *rapid.T, size Size, kinds []kind, op func(*rapid.T) Op[M]) *trial[M] {
 	seed := rapid.Uint64Range(0, 1<<20).Draw(t, "seed")
 	r := rand.New(rand.NewPCG(seed, 0))
 	x := &trial[M]{seed: seed, store: journals.Faults{
@@ -105,7 +112,7 @@ func draw[M any](t *rapid.T, size Size, op func(*rapid.T) Op[M]) *trial[M] {
 	}}
 	now := time.Duration(0)
 	for range size.Steps {
-		s := drawStep[M](r, size)
+		s := drawStep[M](r, size, kinds)
 		happens, pauses := rapid.Bool().Draw(t, "happens"), rapid.Bool().Draw(t, "pauses")
 		if now += 10 * time.Millisecond; pauses {
 			now += s.gap
@@ -122,7 +129,7 @@ func draw[M any](t *rapid.T, size Size, op func(*rapid.T) Op[M]) *trial[M] {
 }
 
 // drawStep draws a step, except for the operation.
-func drawStep[M any](r *rand.Rand, size Size) (s step[M]) {
+func drawStep[M any](r *rand.Rand, size Size, kinds []kind) (s step[M]) {
 	s.kind, s.gap, s.long = random.Pick(r, kinds...), random.Pick(r, gaps...), random.Pick(r, spans...)
 	s.node, s.entity = r.IntN(size.Nodes), r.IntN(size.Entities)
 	s.in = journals.Standstill{Skip: r.IntN(3), When: random.Pick(r, moments...)}

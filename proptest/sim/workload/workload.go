@@ -3,6 +3,7 @@ package workload
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
@@ -20,6 +21,8 @@ type Process interface {
 	Host() host.Host
 	// Usable reports whether clients use the process.
 	Usable() bool
+	// Replica is what the process's replica of the users' data holds of a key, and which events it has.
+	Replica(key string) (crdt.Reader, *crdt.Clock)
 	// Resumed is when it last stood still no more.
 	Resumed() int64
 }

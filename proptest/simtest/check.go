@@ -1,0 +1,65 @@
+package simtest
+
+import (
+	"io"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/coterie-go/coterie/proptest/sim"
+	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
+)
+
+// outcome is what became of a trial.
+type outcome[M any] struct {
+	x         *trial[M]
+	violation *sim.Violation // nil: no promise was broken
+	story     *told
+	picture   func(io.Writer) error // of operations that no order explains; nil: there are none
+}
+
+// subject is what is under test.
+type subject[M any] interface {
+	// draw draws a trial.
+	draw(*rapid.T) *trial[M]
+	// play plays one in a world that is watched, or is not.
+	play(*trial[M], trace.Watcher) outcome[M]
+}
+
+// check plays random trials, and shows the smallest that fails.
+func check[M any](t *testing.T, s subject[M]) {
+	t.Helper()
+	var broken outcome[M] // the last one: rapid ends with the smallest
+	defer func() {
+		if broken.violation != nil {
+			explain(t, s, smallest(s, broken))
+		}
+	}()
+	rapid.Check(t, func(r *rapid.T) {
+		if o := s.play(drawn(r, s), nil); o.violation != nil {
+			broken = o
+			r.Fatalf("%v", o.violation)
+		}
+	})
+}
+
+// fuzz has a fuzzer draw trials.
+func fuzz[M any](f *testing.F, s subject[M]) {
+	f.Fuzz(rapid.MakeFuzz(func(r *rapid.T) {
+		if o := s.play(drawn(r, s), nil); o.violation != nil {
+			r.Fatalf("%v\n%v", o.violation, o.story)
+		}
+	}))
+}
+
+// drawn draws a trial as one value, which rapid prints in one line.
+func drawn[M any](r *rapid.T, s subject[M]) *trial[M] { return rapid.Custom(s.draw).Draw(r, "trial") }
+
+// run runs the world of a trial.
+func run[M any](x *trial[M], nodes int, begin workload.Begin, watch trace.Watcher) *sim.Violation {
+	return sim.Run(x.seed, options.Plan{CheckEvery: 20, Script: &workload.Script{
+		Nodes: nodes, Length: x.length, Faults: x.faults, Begin: begin,
+	}}, watch).Violation
+}
