@@ -2,6 +2,9 @@
 
 GO        ?= go
 SEEDS     ?= 2000
+MINUTES   ?= 10
+FROM      ?=
+BASE      ?=
 PLAN      ?=
 FUZZTIME  ?= 2m
 BENCH     ?= all
@@ -41,7 +44,8 @@ MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etc
               ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat bench/reporter bench/peers
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
-.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz compare report peers bench ci
+.PHONY: help demo test calm live race modules upgrade survival vet lint sim soak simspeed defects fuzz compare \
+        report peers bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -107,6 +111,12 @@ lint: ## staticcheck, pinned in go.mod
 
 sim: ## the simulator: make sim SEEDS=2000, or make sim PLAN=cluster SEEDS=5000; plans: cluster, persist, remind
 	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
+
+soak: ## seeds of all plans on all cores, to the first violation: make soak MINUTES=10, FROM= repeats one
+	$(GO) run ./proptest/sim/cmd/soak -minutes $(MINUTES) -from $(or $(FROM),0)
+
+simspeed: ## events per second and core of the simulator, beside the last commit's or BASE's (about two minutes)
+	$(GO) run ./proptest/sim/cmd/speed -base "$(BASE)"
 
 defects: ## plant each defect and count the seeds until the simulator catches it
 	$(GO) run ./proptest/sim/cmd/sim -defects

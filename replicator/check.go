@@ -121,13 +121,19 @@ func (s *space) check() error {
 	if err := s.Store.Check(); err != nil {
 		return err
 	}
+	last := ""
 	for it := range s.Store.Snapshot().Items() {
-		if err := s.CheckKey(it.Key); err != nil {
-			return fmt.Errorf("%v of %q: %w", it.Dot, it.Key, err)
+		if it.Key == last {
+			continue
+		}
+		if last = it.Key; s.CheckKey(last) != nil {
+			return fmt.Errorf("%v of %q: %w", it.Dot, last, s.CheckKey(last))
 		}
 	}
-	if err := s.Disk.Check(s.Content()); s.ID == keyspace.Durable && err != nil {
-		return err
+	if s.ID == keyspace.Durable {
+		if err := s.Disk.Check(s.Content()); err != nil {
+			return err
+		}
 	}
 	return s.checkLinks()
 }

@@ -55,6 +55,7 @@ func (c *chaos) inject(f options.Fault) {
 	if c.injected++; w.opt.FaultsMax > 0 && c.injected > w.opt.FaultsMax {
 		return
 	}
+	w.counts.Faults[f]++
 	w.trace.Fold(4, uint64(f))
 	w.trace.Fault(w, "CHAOS %v", f)
 	switch f {

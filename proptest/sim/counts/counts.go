@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/ledgers"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/reminded"
 	"github.com/coterie-go/coterie/proptest/sim/sequence"
@@ -27,6 +28,7 @@ type Counts struct {
 	Idled, Stopped, Forgotten, Rested                                   uint64
 	LevelsRaised, BuildsRefused                                         uint64
 	LeaseStages                                                         uint64 // rolling restarts that changed leases
+	Faults                                                              Faults // of chaos
 	disks.Counts
 	Excused   history.Excuses  // writes that may be missing
 	Late      sequence.Excuses // messages that an entity handled out of order
@@ -36,8 +38,14 @@ type Counts struct {
 	Ledgers   ledgers.Counts
 }
 
+// Faults counts what chaos has done, by kind.
+type Faults [options.FaultKinds]uint64
+
 // Add sums the counts of runs.
 func (c *Counts) Add(o Counts) {
+	for f, n := range o.Faults {
+		c.Faults[f] += n
+	}
 	c.Views += o.Views
 	c.Crashes += o.Crashes
 	c.Restarts += o.Restarts

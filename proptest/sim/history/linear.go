@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"iter"
 	"math/bits"
 )
 
@@ -10,6 +11,18 @@ import (
 type linearRead struct {
 	reader fmt.Stringer
 	saw    []uint64
+}
+
+// Among returns a function that reports whether an element is one of all, of which there are n.
+func Among(all iter.Seq[string], n int) func(string) bool {
+	among := make(map[string]struct{}, n)
+	for elem := range all {
+		among[elem] = struct{}{}
+	}
+	return func(elem string) bool {
+		_, is := among[elem]
+		return is
+	}
 }
 
 // linearKept is how many reads of a set are kept to be compared with later ones.
