@@ -67,7 +67,7 @@ func (run *engine) start(p Ports) {
 	if p.BeforeLeave != nil {
 		on(p.BeforeLeave(run.leaveForGood))
 	}
-	if p.BeforeExit != nil && c.Cfg.CoordinatorTakesLease() {
+	if p.BeforeExit != nil && c.Coord != nil && c.Cfg.CoordinatorTakesLease() {
 		on(p.BeforeExit(c.Coord.Resign))
 	}
 	if p.Meter != nil {

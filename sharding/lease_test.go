@@ -252,6 +252,24 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 	})
 }
 
+// A node without the role of a type has no coordinator that could give a lease back when it leaves.
+func TestLeavingWithoutTheRole(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ, _ := leased(locks.NewMemory())
+		typ.Leases.Coordinator = typ.Leases.Shards
+		host, front := w.join("backend"), w.join("frontend")
+		start(host, typ)
+		from := start(front, typ)
+		w.install()
+		if _, err := Ask(within(t, time.Minute), from.Ref("a"), total{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.leaves(front, time.Minute); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A region that is closed gives its leases back, but none under which a handler still runs.
 func TestCloseGivesLeasesBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -69,7 +69,9 @@ func (x persistedWorld) Processes() []workload.Process {
 }
 
 // Violate implements workload.World.
-func (x persistedWorld) Violate(check, format string, args ...any) { x.w.violate(check, format, args...) }
+func (x persistedWorld) Violate(check, format string, args ...any) {
+	x.w.violate(check, format, args...)
+}
 
 // persistedProcess is a process, as those entities see it: a workload.Process.
 type persistedProcess struct {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -75,7 +76,8 @@ func (b Batch) Run() Summary {
 					if b.StopAtFailure {
 						first.Store(min(first.Load(), seed))
 					}
-					sum.Failures = insertBySeed(sum.Failures, r)
+					at, _ := slices.BinarySearchFunc(sum.Failures, r, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
+					sum.Failures = slices.Insert(sum.Failures, at, r)
 					if b.Failed != nil {
 						b.Failed(r)
 					}
@@ -87,17 +89,6 @@ func (b Batch) Run() Summary {
 	wg.Wait()
 	sum.Elapsed = time.Since(started)
 	return sum
-}
-
-func insertBySeed(rs []Result, r Result) []Result {
-	i := len(rs)
-	for i > 0 && rs[i-1].Seed > r.Seed {
-		i--
-	}
-	rs = append(rs, Result{})
-	copy(rs[i+1:], rs[i:])
-	rs[i] = r
-	return rs
 }
 
 // Validate says what is wrong with a plan.

@@ -106,6 +106,12 @@ func Run(seed uint64, plan options.Plan, watch trace.Watcher) Result {
 
 // play plays a world to its end, or until no result is wanted any more, which over tells apart.
 func play(w *World, unwanted func() bool) (r Result, over bool) {
+	defer func() {
+		if v := recover(); v != nil { // what is left of the world is in no order to be ended
+			broken := &Violation{"no panic", time.Duration(w.now), fmt.Sprint(v)}
+			r, over = Result{Seed: w.rs.Seed, Options: w.opt, Events: w.events, Violation: broken}, true
+		}
+	}()
 	over = true
 	for w.start(); w.failed == nil && !w.over(); {
 		if w.step(); w.events%1024 == 0 && unwanted() {
