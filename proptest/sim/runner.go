@@ -76,8 +76,8 @@ func (b Batch) Run() Summary {
 					if b.StopAtFailure {
 						first.Store(min(first.Load(), seed))
 					}
-					at, _ := slices.BinarySearchFunc(sum.Failures, r, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
-					sum.Failures = slices.Insert(sum.Failures, at, r)
+					sum.Failures = append(sum.Failures, r)
+					slices.SortFunc(sum.Failures, func(a, b Result) int { return cmp.Compare(a.Seed, b.Seed) })
 					if b.Failed != nil {
 						b.Failed(r)
 					}
