@@ -1,7 +1,6 @@
 package simtest_test
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest"
+	"github.com/coterie-go/coterie/proptest/failing"
 	"github.com/coterie-go/coterie/proptest/simtest"
 )
 
@@ -61,10 +61,7 @@ func FuzzSet(f *testing.F) {
 
 // TestHalfRemoved fails on purpose: a removal adds when the set has several elements, or none.
 func TestHalfRemoved(t *testing.T) {
-	if os.Getenv(failsHere) == "" {
-		// skip: it fails on purpose; TestFaultsAreFound runs it in a process of its own
-		t.Skip("it fails on purpose, in a process of its own: TestFaultsAreFound")
-	}
+	failing.OnPurpose(t)
 	faulty := tags
 	faulty.Do = func(s *crdt.ORSetTx[string], o tag) error {
 		if o.Adds || s.Len() == 1 {

@@ -2,7 +2,6 @@ package simtest_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -11,29 +10,21 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coterie-go/coterie/proptest/failing"
 	"github.com/coterie-go/coterie/proptest/simtest"
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// failsHere is set in the processes in which tests fail on purpose.
-const failsHere = "COTERIE_FAILS_HERE"
-
 // TestUnfencedAccounts fails on purpose: a service that does not fence pays twice.
 func TestUnfencedAccounts(t *testing.T) {
-	if os.Getenv(failsHere) == "" {
-		// skip: it fails on purpose; TestFaultsAreFound runs it in a process of its own
-		t.Skip("it fails on purpose, in a process of its own: TestFaultsAreFound")
-	}
+	failing.OnPurpose(t)
 	accounts(false).Check(t)
 }
 
 // TestForgetfulRegister fails on purpose: an entity that keeps its value in memory loses it when its
 // node dies.
 func TestForgetfulRegister(t *testing.T) {
-	if os.Getenv(failsHere) == "" {
-		// skip: it fails on purpose; TestFaultsAreFound runs it in a process of its own
-		t.Skip("it fails on purpose, in a process of its own: TestFaultsAreFound")
-	}
+	failing.OnPurpose(t)
 	simtest.Entity[access, int]{
 		Start: func(*simtest.Node) (sharding.EntityType[access], error) {
 			return sharding.EntityType[access]{
@@ -84,24 +75,13 @@ var stepsOf = regexp.MustCompile(`after (\d+) steps`)
 // What is planted in users' entities is found, made small, told, and shown by pages; the file that is kept
 // shows it again.
 func TestFaultsAreFound(t *testing.T) {
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, most := range map[string]int{
 		"TestUnfencedAccounts": 6, "TestForgetfulRegister": 3, "TestHalfRemoved": 3,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			run := func(more ...string) string {
-				args := append([]string{"-test.run=^" + name + "$", "-rapid.shrinktime=5s"}, more...)
-				cmd := exec.CommandContext(t.Context(), binary, args...)
-				cmd.Dir, cmd.Env = dir, append(os.Environ(), failsHere+"=1")
-				out, err := cmd.CombinedOutput()
-				if err == nil {
-					t.Fatalf("nothing was found:\n%s", out)
-				}
-				return string(out)
+				return failing.Run(t, dir, name, append(more, "-rapid.shrinktime=5s")...)
 			}
 			out := run("-rapid.checks=20000")
 			steps := stepsOf.FindStringSubmatch(out)
