@@ -46,7 +46,7 @@ func TestPauseAndKill(t *testing.T) {
 		}
 		paused := <-looked
 		c.Pause(paused)
-		c.AwaitMembers(3, (paused+1)%4)
+		c.AwaitMembers(3, (paused+1)%4, (paused+2)%4, (paused+3)%4)
 		reserve("bob", "bob", paused)
 		close(goOn)
 		if err := <-late; err != ErrFenced {

@@ -1,9 +1,13 @@
 package failing
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
+	"strconv"
 	"testing"
+	"time"
 )
 
 // runs is set in the processes of Run.
@@ -33,4 +37,32 @@ func Run(t *testing.T, dir, test string, args ...string) string {
 		t.Fatalf("nothing was found:\n%s", out)
 	}
 	return string(out)
+}
+
+// stepsOf finds how many steps a story has.
+var stepsOf = regexp.MustCompile(`after (\d+) steps`)
+
+// seedsMost is how many seeds Found tries.
+const seedsMost = 5
+
+// Found runs a test of this binary that should fail, in processes and folders of their own, with one seed after
+// the other until its story has at most so many steps. It returns the folder, and what was printed. rapid does
+// not shrink there, because how far it gets is a matter of time: the steps are left to what follows it.
+func Found(t *testing.T, test string, steps int, args ...string) (dir, out string) {
+	t.Helper()
+	began := time.Now()
+	for seed := range seedsMost {
+		dir = t.TempDir()
+		out = Run(t, dir, test, append(args, "-rapid.shrinktime=1ns", fmt.Sprint("-rapid.seed=", seed+1))...)
+		told := stepsOf.FindStringSubmatch(out)
+		if told == nil {
+			t.Fatalf("no story is told:\n%s", out)
+		}
+		if n, err := strconv.Atoi(told[1]); err == nil && n <= steps {
+			t.Logf("%s: found and made small in %v, to %d steps", test, time.Since(began).Round(time.Millisecond), n)
+			return dir, out
+		}
+	}
+	t.Fatalf("no seed of %d has a story of at most %d steps; the last one has:\n%s", seedsMost, steps, out)
+	return dir, out
 }

@@ -3,8 +3,6 @@ package simtest_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -69,9 +67,6 @@ func (r *register) Receive(c *sharding.Context[access], m access) error {
 	return c.Reply(r.value)
 }
 
-// stepsOf finds how many steps are left of a failure.
-var stepsOf = regexp.MustCompile(`after (\d+) steps`)
-
 // What is planted in users' entities is found, made small, told, and shown by pages; the file that is kept
 // shows it again.
 func TestFaultsAreFound(t *testing.T) {
@@ -79,17 +74,9 @@ func TestFaultsAreFound(t *testing.T) {
 		"TestUnfencedAccounts": 6, "TestForgetfulRegister": 3, "TestHalfRemoved": 3,
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			run := func(more ...string) string {
-				return failing.Run(t, dir, name, append(more, "-rapid.shrinktime=5s")...)
-			}
-			out := run("-rapid.checks=20000")
-			steps := stepsOf.FindStringSubmatch(out)
-			if steps == nil || !strings.Contains(out, "the model") {
-				t.Fatalf("no story is told:\n%s", out)
-			}
-			if n, err := strconv.Atoi(steps[1]); err != nil || n > most {
-				t.Errorf("%v steps are left, want at most %d:\n%s", steps[1], most, out)
+			dir, out := failing.Found(t, name, most, "-rapid.checks=20000")
+			if !strings.Contains(out, "the model") {
+				t.Errorf("another promise is broken:\n%s", out)
 			}
 			pages := []string{"story.html", "operations.html"}
 			if name == "TestHalfRemoved" {
@@ -100,7 +87,8 @@ func TestFaultsAreFound(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if again := run("-rapid.checks=1"); !strings.Contains(again, "failed after 0 tests") {
+			again := failing.Run(t, dir, name, "-rapid.checks=1", "-rapid.shrinktime=1ns")
+			if !strings.Contains(again, "failed after 0 tests") {
 				t.Errorf("the file that was kept does not fail again:\n%s", again)
 			}
 		})
