@@ -35,7 +35,7 @@ func (d Data[V, T, O]) valid(t testing.TB) subject[O] {
 	if l := d.Laws; l.Op == nil || l.Do == nil || l.Value == nil || l.Model == nil {
 		t.Fatal("simtest: Data.Laws needs Op, Do, Value and Model")
 	}
-	d.Size = d.Size.withDefaults()
+	d.Size = d.Size.valid(t)
 	return d
 }
 

@@ -37,14 +37,23 @@ type Entity[M, S any] struct {
 
 // Size says how large the worlds are.
 type Size struct {
-	Nodes    int // default 3
+	Nodes    int // default 3; at most 20
 	Entities int // default 2
 	Steps    int // operations and faults together, at most; default 30
 }
 
-func (s Size) withDefaults() Size {
-	return Size{cmp.Or(s.Nodes, 3), cmp.Or(s.Entities, 2), cmp.Or(s.Steps, 30)}
+// valid is the size with its defaults. One that no world can have ends the test.
+func (s Size) valid(t testing.TB) Size {
+	t.Helper()
+	s = Size{cmp.Or(s.Nodes, 3), cmp.Or(s.Entities, 2), cmp.Or(s.Steps, 30)}
+	if s.Nodes < 1 || s.Nodes > nodesMax || s.Entities < 1 || s.Steps < 1 {
+		t.Fatalf("simtest: Size is %+v: want 1 to %d Nodes, and at least one of Entities and of Steps", s, nodesMax)
+	}
+	return s
 }
+
+// nodesMax is how many nodes a world has at most.
+const nodesMax = 20
 
 // Check runs the type in random worlds and holds it to its Model. The flags of rapid apply:
 // -rapid.checks=1000 for more worlds, -rapid.seed for the same ones again. What fails is made small and
@@ -63,7 +72,7 @@ func (e Entity[M, S]) valid(t testing.TB) subject[M] {
 	if e.Start == nil || e.Op == nil || e.Model == nil {
 		t.Fatal("simtest: Entity needs Start, Op and Model")
 	}
-	e.Size = e.Size.withDefaults()
+	e.Size = e.Size.valid(t)
 	return e
 }
 
@@ -72,11 +81,20 @@ func (e Entity[M, S]) draw(r *rapid.T) *trial[M] {
 	x := draw(r, e.Size, ofEntities, e.Op)
 	if e.Final != nil {
 		x.last = *e.Final
-	} else {
-		x.last = rapid.Custom(e.Op).Filter(Op[M].asks).Draw(r, "the last question")
+		return x
 	}
+	for range drawsMost {
+		if x.last = e.Op(r); x.last.asks() {
+			return x
+		}
+	}
+	r.Fatalf("simtest: none of %d operations of Entity.Op is an Ask, so there is no last question: set Entity.Final",
+		drawsMost)
 	return x
 }
+
+// drawsMost is how many operations are drawn to find one that asks.
+const drawsMost = 100
 
 // play implements subject.
 func (e Entity[M, S]) play(x *trial[M], watch trace.Watcher) outcome[M] {

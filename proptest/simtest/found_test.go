@@ -23,7 +23,17 @@ func TestUnfencedAccounts(t *testing.T) {
 // node dies.
 func TestForgetfulRegister(t *testing.T) {
 	failing.OnPurpose(t)
-	simtest.Entity[access, int]{
+	registers(func(t *rapid.T) simtest.Op[access] {
+		if rapid.Bool().Draw(t, "writes") {
+			return simtest.Ask(write{Value: rapid.IntRange(1, 9).Draw(t, "value")})
+		}
+		return simtest.Ask(read{})
+	}).Check(t)
+}
+
+// registers are entities that keep a value in memory.
+func registers(op func(*rapid.T) simtest.Op[access]) simtest.Entity[access, int] {
+	return simtest.Entity[access, int]{
 		Start: func(*simtest.Node) (sharding.EntityType[access], error) {
 			return sharding.EntityType[access]{
 				Identity: sharding.Identity{Name: "register", Role: "any", Shards: 2},
@@ -31,19 +41,14 @@ func TestForgetfulRegister(t *testing.T) {
 				New:      func(*sharding.Context[access]) sharding.Entity[access] { return &register{} },
 			}, nil
 		},
-		Op: func(t *rapid.T) simtest.Op[access] {
-			if rapid.Bool().Draw(t, "writes") {
-				return simtest.Ask(write{Value: rapid.IntRange(1, 9).Draw(t, "value")})
-			}
-			return simtest.Ask(read{})
-		},
+		Op: op,
 		Model: func(value int, m access) (int, any) {
 			if m, is := m.(write); is {
 				value = m.Value
 			}
 			return value, value
 		},
-	}.Check(t)
+	}
 }
 
 type (
