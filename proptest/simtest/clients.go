@@ -146,7 +146,7 @@ func (c *clients[M, S]) usable(p workload.Process) bool {
 // operate carries out an operation, and returns what the client has heard: nil if that was not to be.
 func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]) any {
 	h := c.history(entity)
-	at := h.begin(c.w.Now(), client, input[M]{op.msg, op.ask != nil})
+	at := h.begin(c.w.Now(), client, op.msg)
 	c.tell("%s is %v, by a client of %v", idOf(entity), op, p)
 	ctx, cancel := p.WithTimeout(context.Background(), askMost)
 	defer cancel()

@@ -12,12 +12,6 @@ type unknown struct{ why string }
 
 func (u unknown) String() string { return u.why }
 
-// input is an operation, as the checker has it.
-type input[M any] struct {
-	msg   M
-	asked bool
-}
-
 // history is what clients did with one entity, and what they were told.
 type history[M any] []porcupine.Operation
 
@@ -25,9 +19,9 @@ type history[M any] []porcupine.Operation
 const never = math.MaxInt64
 
 // begin notes an operation, and returns its place.
-func (h *history[M]) begin(now int64, client int, in input[M]) int {
+func (h *history[M]) begin(now int64, client int, msg M) int {
 	*h = append(*h, porcupine.Operation{
-		ClientId: client, Input: in, Call: now, Return: never, Output: unknown{"no answer"},
+		ClientId: client, Input: msg, Call: now, Return: never, Output: unknown{"no answer"},
 	})
 	return len(*h) - 1
 }

@@ -67,7 +67,8 @@ func model[M, S any](step func(S, M) (after S, reply any, ok bool)) porcupine.Mo
 	return porcupine.Model{
 		Init: func() any { var zero S; return zero },
 		Step: func(state, in, out any) (bool, any) {
-			next, want, ok := step(state.(S), in.(input[M]).msg)
+			before, _ := state.(S) // of an S that is an interface, the zero has no type
+			next, want, ok := step(before, in.(M))
 			if w, is := out.(*wanted); is {
 				w.reply = want
 				return ok, next
@@ -76,7 +77,7 @@ func model[M, S any](step func(S, M) (after S, reply any, ok bool)) porcupine.Mo
 			return ok && (open || agrees(want, out)), next
 		},
 		Equal:             reflect.DeepEqual,
-		DescribeOperation: describe[M],
+		DescribeOperation: describe,
 		DescribeState:     func(s any) string { return fmt.Sprintf("%+v", s) },
 	}
 }
@@ -93,8 +94,8 @@ func agrees(want, got any) bool {
 	return reflect.DeepEqual(want, got)
 }
 
-func describe[M any](in, out any) string {
-	return fmt.Sprintf("%s → %v", nameOf(in.(input[M]).msg), out)
+func describe(in, out any) string {
+	return fmt.Sprintf("%s → %v", nameOf(in), out)
 }
 
 // why tells the longest order that the model explains, and what it says of each operation that might have
