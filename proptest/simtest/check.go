@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/sim"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/proptest/sim/workload"
 )
@@ -59,7 +60,13 @@ func drawn[M any](r *rapid.T, s subject[M]) *trial[M] { return rapid.Custom(s.dr
 
 // run runs the world of a trial.
 func run[M any](x *trial[M], nodes int, begin workload.Begin, watch trace.Watcher) *sim.Violation {
+	g := newGuard(stuckAfter)
+	defer g.end()
+	guarded := func(w workload.World, rs random.Streams, t *trace.Trace) workload.Workload {
+		g.beat(w)
+		return begin(w, rs, t)
+	}
 	return sim.Run(x.seed, options.Plan{CheckEvery: 20, Script: &workload.Script{
-		Nodes: nodes, Length: x.length, Faults: x.faults, Begin: begin,
+		Nodes: nodes, Length: x.length, Faults: x.faults, Begin: guarded,
 	}}, watch).Violation
 }

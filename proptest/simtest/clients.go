@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // clients are the users of a world: the entity type under test on each node, and clients that play a
@@ -30,9 +31,10 @@ type clients[M, S any] struct {
 	known     []error                        // with which entities answer
 	homes     map[int]int                    // slots of entities, when they started last; only looked up
 	histories map[int]*history[M]
-	last      map[int]bool // entities that have answered in the healed world
-	asker     uint64       // the process whose client asks them; 0: none
-	verdict   verdict      // of the entity that broke the model
+	heard     map[int]any   // of entities in the healed world, the last time
+	pause     time.Duration // until they are asked again, if they have not answered
+	asker     uint64        // the process whose client asks them; 0: none
+	verdict   verdict       // of the entity that broke the model
 	broke     bool
 }
 
@@ -41,7 +43,7 @@ var _ workload.Workload = (*clients[int, int])(nil)
 // begin has clients play a trial in a world.
 func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trace) workload.Workload {
 	c.told = told{w: w, trace: t}
-	c.regions, c.histories, c.last = map[uint64]*sharding.Region[M]{}, map[int]*history[M]{}, map[int]bool{}
+	c.regions, c.histories, c.heard = map[uint64]*sharding.Region[M]{}, map[int]*history[M]{}, map[int]any{}
 	c.homes = map[int]int{}
 	c.doors = &doors{
 		store: journals.New(c.x.store, journals.Defects{}, w, rs.Stream("stores", 0), t,
@@ -83,16 +85,22 @@ func (c *clients[M, S]) Start(p workload.Process) {
 // watch tells the story of what a type hears and makes.
 func (c *clients[M, S]) watch(n *Node, t *sharding.EntityType[M]) {
 	makes, hears := t.New, t.OnEvent
-	t.New = func(x *sharding.Context[M]) sharding.Entity[M] {
-		if entity, known := numberOf(x.ID()); known {
-			c.homes[entity] = n.p.Slot()
+	if makes != nil { // otherwise the type does not start
+		t.New = func(x *sharding.Context[M]) sharding.Entity[M] {
+			if entity, known := numberOf(x.ID()); known {
+				c.homes[entity] = n.p.Slot()
+			}
+			c.tell("%s starts on %v", x.ID(), n)
+			return c.observe(n, makes(x))
 		}
-		c.tell("%s starts on %v", x.ID(), n)
-		return c.observe(n, makes(x))
 	}
 	t.OnEvent = func(ev events.Event) {
 		line, _, _ := strings.Cut(fmt.Sprintf("%v: %+v", n, ev), "\n") // no stack of a slow handler
-		if c.tell("%s", line); hears != nil {
+		c.tell("%s", line)
+		if e, is := ev.(sharding.Event); is && e.What.Kind == protocol.StrategyFailed {
+			c.w.Violate("the strategy answers", "on %v it panicked: %s", n, e.What.Text)
+		}
+		if hears != nil {
 			hears(ev)
 		}
 	}
@@ -135,10 +143,10 @@ func (c *clients[M, S]) usable(p workload.Process) bool {
 	return p.Usable() && c.regions[p.UID()] != nil
 }
 
-// operate carries out an operation, and reports whether it was answered.
-func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]) bool {
+// operate carries out an operation, and returns what the client has heard: nil if that was not to be.
+func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]) any {
 	h := c.history(entity)
-	at := h.begin(c.w.Now(), client, input[M]{op.msg, op.ask != nil})
+	at := h.begin(c.w.Now(), client, op.msg)
 	c.tell("%s is %v, by a client of %v", idOf(entity), op, p)
 	ctx, cancel := p.WithTimeout(context.Background(), askMost)
 	defer cancel()
@@ -147,14 +155,13 @@ func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]
 		if err := region.Tell(ctx, idOf(entity), op.msg); err != nil {
 			c.tell("%v does not tell %s: %v", p, idOf(entity), err)
 		}
-		return true
+		return nil
 	}
 	got, err := op.ask(ctx, region.Ref(idOf(entity)))
 	answer := c.answerOf(got, err)
 	h.end(at, c.w.Now(), answer)
 	c.tell("%s: the client of %v, %v, has %v", idOf(entity), p, op, answer)
-	_, open := answer.(unknown)
-	return !open
+	return answer
 }
 
 // answerOf is what a client has heard. A failure with which entities do not answer says nothing of what
@@ -182,15 +189,21 @@ func (c *clients[M, S]) history(entity int) *history[M] {
 func (c *clients[M, S]) Heal() {
 	c.tell("all is well from here on")
 	c.doors.store.Heal()
+	c.pause = time.Second
 	c.w.After(finalAfter, nil, c.final)
 }
 
-// finalAfter is how long after the world has healed each entity is asked once more.
-const finalAfter = 20 * time.Second
+// How long after the world has healed each entity is asked once more, and the longest pause until it is
+// asked again.
+const (
+	finalAfter = 20 * time.Second
+	pauseMost  = 16 * time.Second
+)
 
 // final asks each entity that was used once more, until it answers.
 func (c *clients[M, S]) final() {
-	c.w.After(time.Second, nil, c.final)
+	c.w.After(c.pause, nil, c.final)
+	c.pause = min(2*c.pause, pauseMost)
 	all := c.w.Processes()
 	if slices.ContainsFunc(all, func(p workload.Process) bool { return p.UID() == c.asker }) || c.Missing() == "" {
 		return
@@ -200,7 +213,9 @@ func (c *clients[M, S]) final() {
 			c.asker = p.UID()
 			p.Enter(func() {
 				for _, entity := range c.x.entities() {
-					c.last[entity] = c.last[entity] || c.operate(p, len(c.x.acts), entity, c.x.last)
+					if !c.answered(entity) {
+						c.heard[entity] = c.operate(p, len(c.x.acts), entity, c.x.last)
+					}
 				}
 				c.asker = 0
 			})
@@ -209,11 +224,22 @@ func (c *clients[M, S]) final() {
 	}
 }
 
+// answered reports whether an entity has answered in the healed world.
+func (c *clients[M, S]) answered(entity int) bool {
+	answer, asked := c.heard[entity]
+	_, open := answer.(unknown)
+	return asked && !open
+}
+
 // Missing implements workload.Workload.
 func (c *clients[M, S]) Missing() string {
 	for _, entity := range c.x.entities() {
-		if !c.last[entity] {
-			return fmt.Sprintf("%s has not answered since all is well", idOf(entity))
+		if !c.answered(entity) {
+			text := idOf(entity) + " has not answered since all is well"
+			if answer, asked := c.heard[entity]; asked {
+				text += fmt.Sprintf("; asked %s, a client had: %v", nameOf(c.x.last.msg), answer)
+			}
+			return text
 		}
 	}
 	return ""
@@ -221,14 +247,15 @@ func (c *clients[M, S]) Missing() string {
 
 // Finish implements workload.Workload: it holds what clients were told against the model.
 func (c *clients[M, S]) Finish() {
-	if c.e.Model == nil {
-		return
-	}
-	m := model(c.e.Model)
 	for _, entity := range c.x.entities() {
-		if v := c.history(entity).check(m); v.result == porcupine.Illegal {
+		v, err := judge(*c.history(entity), c.e.Model)
+		switch {
+		case err != nil:
+			c.w.Violate("a sound model", "%v", err)
+			return
+		case v.result == porcupine.Illegal:
 			c.verdict, c.broke = v, true
-			c.w.Violate("the model", "no order of what was asked of %s explains all answers", idOf(entity))
+			c.w.Violate("the model", "no order of what was asked of %s explains all answers%s", idOf(entity), v.why())
 			return
 		}
 	}

@@ -36,10 +36,13 @@
 //
 // # Not guaranteed
 //
-//   - What a handler does beside its Context and its Node is not simulated. A handler that sleeps by the
-//     clock of the machine, waits for a goroutine, or reads the time from package time, stops the world
-//     or makes its story differ from run to run.
+//   - What a handler does beside its Context and its Node is not simulated. A handler that waits for the
+//     clock of the machine, or for a goroutine, stops the world meanwhile: after a minute the process ends
+//     and tells where it waits. One that reads the time from package time, or variables that worlds share,
+//     makes the story differ from run to run: that is told only of a trial that fails.
 //   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which
 //     one that is linearizable cannot: test such types for what survives.
+//   - A history for which the checker finds no verdict in ten seconds passes. Many operations at one time,
+//     on one entity, without answers, make that likely.
 //   - That no failure was found says nothing of the worlds that were not played.
 package simtest

@@ -19,11 +19,12 @@ type Entity[M, S any] struct {
 	Start func(*Node) (sharding.EntityType[M], error)
 	// Op draws an operation of a client: Ask or Tell. Required.
 	Op func(*rapid.T) Op[M]
-	// Final is what each entity is asked in the end, when all is well. Default: an Ask that Op draws.
+	// Final is what each entity is asked in the end, when all is well: an Ask. Default: one that Op draws.
 	Final *Op[M]
 	// Model says what an entity with a state does with a message: the state after it, and the reply.
-	// It begins with the zero S, which is not changed in place. A reply that is an error stands for
-	// all that errors.Is finds equal; only those of EntityType.Errors are answers. Required.
+	// It begins with the zero S. It must not change a state in place, and is called again for states
+	// that it has seen. A reply that is an error stands for all that errors.Is finds equal; only those of
+	// EntityType.Errors are answers. Required.
 	//
 	// Write it from what the entity is for, and not from its code.
 	Model func(before S, msg M) (after S, reply any)
@@ -72,25 +73,37 @@ func (e Entity[M, S]) valid(t testing.TB) subject[M] {
 	if e.Start == nil || e.Op == nil || e.Model == nil {
 		t.Fatal("simtest: Entity needs Start, Op and Model")
 	}
+	if e.Final != nil && !e.Final.asks() {
+		t.Fatal("simtest: Entity.Final is no Ask: nothing would be heard in the end")
+	}
 	e.Size = e.Size.valid(t)
 	return e
 }
 
 // draw implements subject.
 func (e Entity[M, S]) draw(r *rapid.T) *trial[M] {
-	x := draw(r, e.Size, ofEntities, e.Op)
+	x := draw(r, e.Size, ofEntities, e.op)
 	if e.Final != nil {
 		x.last = *e.Final
 		return x
 	}
 	for range drawsMost {
-		if x.last = e.Op(r); x.last.asks() {
+		if x.last = e.op(r); x.last.asks() {
 			return x
 		}
 	}
 	r.Fatalf("simtest: none of %d operations of Entity.Op is an Ask, so there is no last question: set Entity.Final",
 		drawsMost)
 	return x
+}
+
+// op draws an operation. One without a message ends the test.
+func (e Entity[M, S]) op(r *rapid.T) Op[M] {
+	o := e.Op(r)
+	if any(o.msg) == nil {
+		r.Fatalf("simtest: Entity.Op drew an operation without a message: make it by Ask or Tell")
+	}
+	return o
 }
 
 // drawsMost is how many operations are drawn to find one that asks.

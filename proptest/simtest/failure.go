@@ -52,7 +52,11 @@ func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 	t.Logf("simtest: %s, after %d steps: %s\n%v", o.violation.Check, o.x.steps(), o.violation.Text, o.story)
 	dir := filepath.Join("testdata", "rapid", strings.ReplaceAll(t.Name(), "/", "_"))
 	log := story.NewLog(0)
-	s.play(o.x, log)
+	if again := s.play(o.x, log); again.story.String() != o.story.String() {
+		t.Logf("simtest: the same trial has another story now, which the pages show: what runs there depends on "+
+			"more than its messages, its Node and its Context, such as the time, goroutines, or what another "+
+			"world has left in variables (Entity.Begin empties these).\n%s", parts(o.story.lines, again.story.lines))
+	}
 	page := viewer.Page{
 		Title: t.Name() + ": " + o.violation.Check, Replay: "go test -run '^" + t.Name() + "$'",
 		Records: log.Records(), Left: log.Left(),
@@ -66,6 +70,21 @@ func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 	if err != nil {
 		t.Errorf("simtest: a page of the failure is missing: %v", err)
 	}
+}
+
+// parts shows where two stories part.
+func parts(first, second []string) string {
+	at := 0
+	for at < min(len(first), len(second)) && first[at] == second[at] {
+		at++
+	}
+	line := func(story []string) string {
+		if at == len(story) {
+			return "          (it ends)"
+		}
+		return story[at]
+	}
+	return "first:\n" + line(first) + "\nnow:\n" + line(second)
 }
 
 // write writes a page.

@@ -35,11 +35,7 @@ func TestForgetfulRegister(t *testing.T) {
 func registers(op func(*rapid.T) simtest.Op[access]) simtest.Entity[access, int] {
 	return simtest.Entity[access, int]{
 		Start: func(*simtest.Node) (sharding.EntityType[access], error) {
-			return sharding.EntityType[access]{
-				Identity: sharding.Identity{Name: "register", Role: "any", Shards: 2},
-				Messages: sharding.CBOR[access](write{}, read{}),
-				New:      func(*sharding.Context[access]) sharding.Entity[access] { return &register{} },
-			}, nil
+			return typeOf(func(*sharding.Context[access]) sharding.Entity[access] { return &register{} }), nil
 		},
 		Op: op,
 		Model: func(value int, m access) (int, any) {
@@ -48,6 +44,14 @@ func registers(op func(*rapid.T) simtest.Op[access]) simtest.Entity[access, int]
 			}
 			return value, value
 		},
+	}
+}
+
+func typeOf(makes func(*sharding.Context[access]) sharding.Entity[access]) sharding.EntityType[access] {
+	return sharding.EntityType[access]{
+		Identity: sharding.Identity{Name: "register", Role: "any", Shards: 2},
+		Messages: sharding.CBOR[access](write{}, read{}),
+		New:      makes,
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/failing"
 	"github.com/coterie-go/coterie/proptest/simtest"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // misuses are what users can do wrong, each with what they are told.
@@ -24,12 +25,60 @@ var misuses = map[string]struct {
 	"no question": {func(e *simtest.Entity[access, int]) {
 		e.Op = func(*rapid.T) simtest.Op[access] { return simtest.Tell[access](read{}) }
 	}, "set Entity.Final"},
+	"no New": {func(e *simtest.Entity[access, int]) {
+		start := e.Start
+		e.Start = func(n *simtest.Node) (sharding.EntityType[access], error) {
+			typ, err := start(n)
+			typ.New = nil
+			return typ, err
+		}
+	}, "New: is missing"},
+	"no message": {func(e *simtest.Entity[access, int]) {
+		e.Op = func(*rapid.T) simtest.Op[access] { return simtest.Op[access]{} }
+	}, "make it by Ask or Tell"},
+	"a last message": {func(e *simtest.Entity[access, int]) {
+		e.Final = new(simtest.Tell[access](read{}))
+	}, "Entity.Final is no Ask"},
+	"a model that panics": {func(e *simtest.Entity[access, int]) {
+		e.Model = func(int, access) (int, any) { panic("no such account") }
+	}, "the Model panics at read{}: no such account"},
+	"a model of another type": {func(e *simtest.Entity[access, int]) {
+		e.Model = func(int, access) (int, any) { return 0, int64(0) }
+	}, "read{} → 0: the model says 0, but as int64, and not as int"},
+	"a strategy that panics": {func(e *simtest.Entity[access, int]) {
+		start := e.Start
+		e.Start = func(n *simtest.Node) (sharding.EntityType[access], error) {
+			typ, err := start(n)
+			typ.Allocation.Strategy = struct{ allocation.Strategy }{}
+			return typ, err
+		}
+	}, "the strategy answers"},
+	"no answer": {func(e *simtest.Entity[access, int]) {
+		e.Start = func(*simtest.Node) (sharding.EntityType[access], error) {
+			return typeOf(func(*sharding.Context[access]) sharding.Entity[access] { return mute{} }), nil
+		}
+	}, "asked read{}, a client had: sharding: handler gave no reply"},
+	"another story each time": {func(e *simtest.Entity[access, int]) {
+		reads := 0 // of all worlds
+		e.Start = func(*simtest.Node) (sharding.EntityType[access], error) {
+			return typeOf(func(*sharding.Context[access]) sharding.Entity[access] {
+				reads++
+				return &register{reads}
+			}), nil
+		}
+	}, "the same trial has another story now"},
 	"no start": {func(e *simtest.Entity[access, int]) {
 		e.Start = func(*simtest.Node) (sharding.EntityType[access], error) {
 			return sharding.EntityType[access]{}, errors.New("no license")
 		}
 	}, "no license"},
 }
+
+// mute is an entity that does not answer.
+type mute struct{}
+
+// Receive implements sharding.Entity.
+func (mute) Receive(*sharding.Context[access], access) error { return nil }
 
 // misused is the name of the misuse that a process is for.
 const misused = "COTERIE_MISUSED"
@@ -47,7 +96,8 @@ func TestMisuse(t *testing.T) {
 	for name, m := range misuses {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(misused, name)
-			if out := failing.Run(t, t.TempDir(), "TestMisused"); !strings.Contains(out, m.told) {
+			out := failing.Run(t, t.TempDir(), "TestMisused", "-rapid.shrinktime=1ns")
+			if !strings.Contains(out, m.told) {
 				t.Errorf("want %q in\n%s", m.told, out)
 			}
 		})

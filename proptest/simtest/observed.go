@@ -45,7 +45,7 @@ func (c *clients[M, S]) observe(n *Node, e sharding.Entity[M]) sharding.Entity[M
 func (o observed[M, S]) Receive(x *sharding.Context[M], m M) error {
 	if entity, known := numberOf(x.ID()); known && o.c.e.Internal(m) {
 		o.c.tell("%s on %v handles %+v", x.ID(), o.n, m)
-		o.c.history(entity).begin(o.c.w.Now(), len(o.c.x.acts)+1, input[M]{m, false})
+		o.c.history(entity).begin(o.c.w.Now(), len(o.c.x.acts)+1, m)
 	}
 	return o.Entity.Receive(x, m)
 }

@@ -56,6 +56,8 @@ func (n *Node) Faults(store Hooked) *Faults {
 }
 
 // Fail has the next calls fail with ErrFault, without an effect: those of the named methods, or of all.
+// Entities with a store repeat a call that fails, so one failure does not fail them: what is to fail them
+// fails until Heal.
 func (f *Faults) Fail(times int, calls ...string) { f.add(fails, times, calls) }
 
 // Hang has the next calls hang until their context ends, without an effect.
