@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/shardingtest"
 )
 
 // clients are the users of a world: the entity type under test on each node, and clients that play a
@@ -91,7 +92,10 @@ func (c *clients[M, S]) watch(n *Node, t *sharding.EntityType[M]) {
 				c.homes[entity] = n.p.Slot()
 			}
 			c.tell("%s starts on %v", x.ID(), n)
-			return c.observe(n, makes(x))
+			if c.e.Internal == nil {
+				return makes(x)
+			}
+			return shardingtest.Watch(makes(x), func(x *sharding.Context[M], m M) { c.handles(n, x.ID(), m) }, nil)
 		}
 	}
 	t.OnEvent = func(ev events.Event) {
@@ -103,6 +107,15 @@ func (c *clients[M, S]) watch(n *Node, t *sharding.EntityType[M]) {
 		if hears != nil {
 			hears(ev)
 		}
+	}
+}
+
+// handles notes a message that comes from others than clients: it stands in the history as an operation
+// without an answer.
+func (c *clients[M, S]) handles(n *Node, id string, m M) {
+	if entity, known := numberOf(id); known && c.e.Internal(m) {
+		c.tell("%s on %v handles %+v", id, n, m)
+		c.history(entity).begin(c.w.Now(), len(c.x.acts)+1, m)
 	}
 }
 

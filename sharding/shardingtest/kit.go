@@ -81,7 +81,7 @@ func (k *Kit[M]) heard(typ sharding.EntityType[M]) sharding.EntityType[M] {
 				return other[M]{k.others}
 			}
 			k.begins(c)
-			return k.watch(make(c))
+			return Watch(make(c), k.handles, k.stopped)
 		}
 	}
 	typ.OnEvent = func(e events.Event) {
@@ -111,12 +111,15 @@ func (k *Kit[M]) begins(c *sharding.Context[M]) {
 	k.note(c.ID(), "starts under token %v", token)
 }
 
+// handles notes a message.
+func (k *Kit[M]) handles(c *sharding.Context[M], msg M) { k.note(c.ID(), "handles %s", shown(msg)) }
+
 // stopped notes the end of an incarnation, in order.
-func (k *Kit[M]) stopped(id string) {
+func (k *Kit[M]) stopped(c *sharding.Context[M]) {
 	k.mu.Lock()
-	k.stops[id]++
+	k.stops[c.ID()]++
 	k.mu.Unlock()
-	k.note(id, "stops")
+	k.note(c.ID(), "stops")
 }
 
 // hears notes what happens to the type.

@@ -2,10 +2,27 @@ package shardingtest
 
 import "github.com/coterie-go/coterie/sharding"
 
-// watched is an entity under test, of which the kit hears. It does what the user's does.
+// Watch returns an entity that does what e does. received is called before each message that e handles, and
+// stopped, if there is one, before its Stop, whether e is a Stopper or not. It is for what stands before a
+// user's entities in a test. Watch of nil is nil.
+func Watch[M any](
+	e sharding.Entity[M], received func(*sharding.Context[M], M), stopped func(*sharding.Context[M]),
+) sharding.Entity[M] {
+	w := watched[M]{e, received, stopped}
+	switch e.(type) {
+	case nil:
+		return nil
+	case sharding.Carrier[M]:
+		return watchedCarrier[M]{w}
+	}
+	return w
+}
+
+// watched is an entity that is watched.
 type watched[M any] struct {
-	k    *Kit[M]
-	user sharding.Entity[M]
+	user     sharding.Entity[M]
+	received func(*sharding.Context[M], M)
+	stopped  func(*sharding.Context[M]) // nil: it is not told
 }
 
 var (
@@ -14,26 +31,17 @@ var (
 	_ sharding.Carrier[int]   = watchedCarrier[int]{}
 )
 
-// watch returns the entity with what it implements; nil for nil.
-func (k *Kit[M]) watch(user sharding.Entity[M]) sharding.Entity[M] {
-	switch user.(type) {
-	case nil:
-		return nil
-	case sharding.Carrier[M]:
-		return watchedCarrier[M]{watched[M]{k, user}}
-	}
-	return watched[M]{k, user}
-}
-
 // Receive implements sharding.Entity.
 func (e watched[M]) Receive(c *sharding.Context[M], msg M) error {
-	e.k.note(c.ID(), "handles %s", shown(msg))
+	e.received(c, msg)
 	return e.user.Receive(c, msg)
 }
 
 // Stop implements sharding.Stopper.
 func (e watched[M]) Stop(c *sharding.Context[M]) error {
-	e.k.stopped(c.ID())
+	if e.stopped != nil {
+		e.stopped(c)
+	}
 	if s, is := e.user.(sharding.Stopper[M]); is {
 		return s.Stop(c)
 	}
