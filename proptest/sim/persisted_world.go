@@ -87,7 +87,8 @@ func (p persistedProcess) Go(run func())                  { p.rt.Go(run) }
 func (p persistedProcess) Sleep(d time.Duration)          { p.sleep(d) }
 func (p persistedProcess) Replica(key string) (crdt.Reader, *crdt.Clock) {
 	m := p.replica(options.Backend).m
-	return m.Snapshot(m.SpaceOf(key)).View(key), m.Snapshot(m.SpaceOf(key)).Clock()
+	s := m.Snapshot(m.SpaceOf(key))
+	return s.View(key), s.Clock()
 }
 func (p persistedProcess) Host() host.Host { return p.node.host() }
 func (p persistedProcess) Usable() bool    { return p.usable() && !p.slot.leaving }

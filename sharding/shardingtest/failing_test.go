@@ -83,7 +83,8 @@ func TestRefusedTypes(t *testing.T) {
 		if !contains(text, "invalid entity type", "Shards") {
 			t.Error(text)
 		}
-		if text := textOf(t, func(f *failing) { On(NewNode(f, "x"), sumType(nil, nil)) }); !contains(text, `the role of the type`) {
+		text = textOf(t, func(f *failing) { On(NewNode(f, "x"), sumType(nil, nil)) })
+		if !contains(text, `the role of the type`) {
 			t.Error(text)
 		}
 	})
