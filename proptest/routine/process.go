@@ -116,7 +116,7 @@ func (p *Process) resume(r *routine) {
 // event of the process it is not needed.
 func (p *Process) Look() {
 	p.parked = slices.DeleteFunc(p.parked, func(r *routine) bool {
-		if r.got = p.receive(r.waits); r.got < 0 {
+		if r.got = p.receive(&r.waits); r.got < 0 {
 			return false
 		}
 		p.line.Soon(func() {
@@ -130,11 +130,16 @@ func (p *Process) Look() {
 
 // receive takes something from one of the channels, and returns its place; -1: none has anything.
 // Of several that have something any may be the one.
-func (p *Process) receive(from [3]<-chan struct{}) int {
-	first := 0
-	if from[1] != nil || from[2] != nil {
-		first = int(p.line.Uint64() % 3)
+func (p *Process) receive(from *[3]<-chan struct{}) int {
+	if from[1] == nil && from[2] == nil { // as most do
+		select {
+		case <-from[0]:
+			return 0
+		default:
+			return -1
+		}
 	}
+	first := int(p.line.Uint64() % 3)
 	for i := range from {
 		at := (first + i) % 3
 		select {
@@ -167,7 +172,7 @@ func (p *Process) Await(a, b, c <-chan struct{}) int {
 	}
 	waits := [3]<-chan struct{}{a, b, c}
 	if !p.killed {
-		if got := p.receive(waits); got >= 0 {
+		if got := p.receive(&waits); got >= 0 {
 			return got
 		}
 		r.waits = waits

@@ -213,15 +213,16 @@ func (d *replicaHost) items(key string) iter.Seq[*crdt.Item] {
 	}
 }
 
-// check runs the machine's own check. It looks at every item, so it runs the more rarely the more
-// there are: its cost per step is bounded.
+// check runs the machine's own check. It looks at every byte of every item, so it runs the more rarely
+// the more there are: its cost per step is bounded.
 func (d *replicaHost) check() {
 	every := d.p.w.opt.CheckEvery
 	if d.steps++; every < 0 || d.steps < d.nextCheck {
 		return
 	}
-	items := d.m.Snapshot(keyspace.Volatile).Len() + d.m.Snapshot(keyspace.Durable).Len()
-	d.nextCheck = d.steps + every*(1+items/8)
+	volatile, kept := d.m.Snapshot(keyspace.Volatile), d.m.Snapshot(keyspace.Durable)
+	work := volatile.Len() + kept.Len() + (volatile.Size()+kept.Size())/512
+	d.nextCheck = d.steps + every*(1+work/8)
 	if err := d.m.Check(); err != nil {
 		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)
 	}

@@ -18,6 +18,7 @@ type outcome[M any] struct {
 	x         *trial[M]
 	violation *sim.Violation // nil: no promise was broken
 	story     *told
+	tally     tally
 	picture   func(io.Writer) error // of operations that no order explains; nil: there are none
 }
 
@@ -33,13 +34,17 @@ type subject[M any] interface {
 func check[M any](t *testing.T, s subject[M]) {
 	t.Helper()
 	var broken outcome[M] // the last one: rapid ends with the smallest
+	var all tally
 	defer func() {
+		t.Log(&all)
 		if broken.violation != nil {
 			explain(t, s, smallest(s, broken))
 		}
 	}()
 	rapid.Check(t, func(r *rapid.T) {
-		if o := s.play(drawn(r, s), nil); o.violation != nil {
+		o := s.play(drawn(r, s), nil)
+		all.add(o.tally)
+		if o.violation != nil {
 			broken = o
 			r.Fatalf("%v", o.violation)
 		}

@@ -37,6 +37,7 @@ type clients[M, S any] struct {
 	asker     uint64        // the process whose client asks them; 0: none
 	verdict   verdict       // of the entity that broke the model
 	broke     bool
+	tally     tally
 }
 
 var _ workload.Workload = (*clients[int, int])(nil)
@@ -159,6 +160,7 @@ func (c *clients[M, S]) usable(p workload.Process) bool {
 // operate carries out an operation, and returns what the client has heard: nil if that was not to be.
 func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]) any {
 	h := c.history(entity)
+	c.tally.operations++
 	at := h.begin(c.w.Now(), client, op.msg)
 	c.tell("%s is %v, by a client of %v", idOf(entity), op, p)
 	ctx, cancel := p.WithTimeout(context.Background(), askMost)
@@ -186,6 +188,7 @@ func (c *clients[M, S]) answerOf(got any, err error) any {
 	case slices.ContainsFunc(c.known, func(known error) bool { return errors.Is(err, known) }):
 		return err
 	}
+	c.tally.unanswered(err)
 	return unknown{err.Error()}
 }
 
@@ -266,6 +269,8 @@ func (c *clients[M, S]) Finish() {
 		case err != nil:
 			c.w.Violate("a sound model", "%v", err)
 			return
+		case v.result == porcupine.Unknown:
+			c.tally.undecided++
 		case v.result == porcupine.Illegal:
 			c.verdict, c.broke = v, true
 			c.w.Violate("the model", "no order of what was asked of %s explains all answers%s", idOf(entity), v.why())

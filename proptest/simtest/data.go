@@ -15,8 +15,9 @@ import (
 // Data is a replicated data type under test: the one of Laws, as a key of a durable space on all nodes. Its
 // Check is for what Laws.Check does not play, which are the machines and drivers that replicate it.
 type Data[V crdt.Value[V, T], T, O any] struct {
-	Laws proptest.Laws[V, T, O] // Op, Do, Value and Model are required
-	Size                        // there are no Entities
+	Laws  proptest.Laws[V, T, O] // Op, Do, Value and Model are required
+	Nodes int                    // default 3; at most 20
+	Steps int                    // changes and faults together, at most; default 30
 }
 
 // Check has clients change the key on the nodes of random worlds, at Local and at Majority, and holds what
@@ -35,13 +36,16 @@ func (d Data[V, T, O]) valid(t testing.TB) subject[O] {
 	if l := d.Laws; l.Op == nil || l.Do == nil || l.Value == nil || l.Model == nil {
 		t.Fatal("simtest: Data.Laws needs Op, Do, Value and Model")
 	}
-	d.Size = d.Size.valid(t)
+	valid := d.size().valid(t)
+	d.Nodes, d.Steps = valid.Nodes, valid.Steps
 	return d
 }
 
+func (d Data[V, T, O]) size() Size { return Size{Nodes: d.Nodes, Entities: 1, Steps: d.Steps} }
+
 // draw implements subject.
 func (d Data[V, T, O]) draw(r *rapid.T) *trial[O] {
-	return draw(r, d.Size, ofData, func(r *rapid.T) Op[O] { return Tell(d.Laws.Op.Draw(r, "operation")) })
+	return draw(r, d.size(), ofData, func(r *rapid.T) Op[O] { return Tell(d.Laws.Op.Draw(r, "operation")) })
 }
 
 // play implements subject.
@@ -51,5 +55,6 @@ func (d Data[V, T, O]) play(x *trial[O], watch trace.Watcher) outcome[O] {
 		c.begin(w, t)
 		return c
 	}
-	return outcome[O]{x: x, story: &c.told, violation: run(x, d.Nodes, begin, watch)}
+	v := run(x, d.Nodes, begin, watch)
+	return outcome[O]{x: x, story: &c.told, tally: c.tally, violation: v}
 }

@@ -42,7 +42,7 @@
 //     makes the story differ from run to run: that is told only of a trial that fails.
 //   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which
 //     one that is linearizable cannot: test such types for what survives.
-//   - A history for which the checker finds no verdict in ten seconds passes. Many operations at one time,
-//     on one entity, without answers, make that likely.
+//   - A history for which the checker finds no verdict in ten seconds passes, and is told (go test -v).
+//     Many operations at one time, on one entity, without answers, make that likely.
 //   - That no failure was found says nothing of the worlds that were not played.
 package simtest

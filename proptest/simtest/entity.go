@@ -116,7 +116,7 @@ func (e Entity[M, S]) play(x *trial[M], watch trace.Watcher) outcome[M] {
 	}
 	c := &clients[M, S]{e: &e, x: x}
 	o := outcome[M]{x: x, story: &c.told, violation: run(x, e.Nodes, c.begin, watch)}
-	if c.broke {
+	if o.tally = c.tally; c.broke {
 		o.picture = c.verdict.picture
 	}
 	return o

@@ -19,9 +19,10 @@ const dataKey = "d/simtest"
 // writers are the users of a world: clients that change the key.
 type writers[V crdt.Value[V, T], T, O any] struct {
 	told
-	d    *Data[V, T, O]
-	x    *trial[O]
-	past proptest.Past[O]
+	d     *Data[V, T, O]
+	x     *trial[O]
+	past  proptest.Past[O]
+	tally tally
 }
 
 var _ workload.Workload = (*writers[crdt.GCounter, *crdt.GCounterTx, int])(nil)
@@ -42,6 +43,7 @@ func (c *writers[V, T, O]) act(number int, a act[O]) {
 		c.tell("n%d cannot be used: there is no %s", a.node, nameOf(a.op.msg))
 		return
 	}
+	c.tally.operations++
 	p, level := all[at], quorum.Local
 	if number%2 == 1 {
 		level = quorum.Majority
@@ -55,6 +57,7 @@ func (c *writers[V, T, O]) act(number int, a act[O]) {
 		data.Update(dataKey, level, 5*time.Second, func(tx *crdt.Tx) error { return c.change(p, tx, a.op.msg) },
 			func(err error) {
 				if c.look(p); err != nil {
+					c.tally.unanswered(err)
 					c.tell("%v: %s at %v: %v", p, nameOf(a.op.msg), level, err)
 				}
 			})

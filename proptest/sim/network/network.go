@@ -1,6 +1,7 @@
 package network
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -126,8 +127,8 @@ type link struct {
 	from, to Endpoint
 	last     int64 // delivery time of the packet before, so that none overtakes it
 	gen      uint64
-	held     []Packet // stalled behind a cut
-	since    int64    // when the stall began
+	held     []*Packet // stalled behind a cut
+	since    int64     // when the stall began
 }
 
 // heldMax bounds what a sender keeps for a connection that stalls; past it the connection breaks.
@@ -197,10 +198,10 @@ func (n *Network) Send(p Endpoint, to uint64, l Lane, ch Machine, on transport.C
 	n.trace.Fold(3, p.UID(), to)
 	n.trace.FoldBytes(payload)
 	q := n.w.Find(to)
-	pk := Packet{From: p.UID(), lane: l, number: n.Traffic.Sent, To: ch, Channel: on, Payload: payload}
-	n.tell(story.Sent, p, q, &pk, "")
+	pk := &Packet{From: p.UID(), lane: l, number: n.Traffic.Sent, To: ch, Channel: on, Payload: payload}
+	n.tell(story.Sent, p, q, pk, "")
 	if q == nil || !q.Alive() {
-		n.lost(p, q, &pk, "for its receiver has ended")
+		n.lost(p, q, pk, "for its receiver has ended")
 		return
 	}
 	if l == Control {
@@ -219,11 +220,11 @@ func (n *Network) SendAddr(p Endpoint, addr string, ch Machine, payload []byte) 
 	n.Traffic.Lost++
 }
 
-func (n *Network) datagram(p, q Endpoint, pk Packet) {
+func (n *Network) datagram(p, q Endpoint, pk *Packet) {
 	copies := 1
 	if p != q {
-		if n.lose != nil && n.lose(p.Slot(), q.Slot(), &pk) || random.Chance(n.rng, n.settings.Loss) {
-			n.lost(p, q, &pk, "by chance")
+		if n.lose != nil && n.lose(p.Slot(), q.Slot(), pk) || random.Chance(n.rng, n.settings.Loss) {
+			n.lost(p, q, pk, "by chance")
 			return
 		}
 		if random.Chance(n.rng, n.settings.Duplicate) {
@@ -235,10 +236,10 @@ func (n *Network) datagram(p, q Endpoint, pk Packet) {
 		if random.Chance(n.rng, n.settings.Straggle) {
 			d += random.Between(n.rng, 0, int64(StraggleMost))
 		}
-		d += n.lagging(p.Slot(), q.Slot(), &pk)
+		d += n.lagging(p.Slot(), q.Slot(), pk)
 		n.w.At(n.w.Now()+d, q, func() {
 			if !n.open(p.Slot(), q.Slot()) {
-				n.lost(p, q, &pk, "at a cut")
+				n.lost(p, q, pk, "at a cut")
 				return
 			}
 			n.deliver(q, pk)
@@ -246,7 +247,7 @@ func (n *Network) datagram(p, q Endpoint, pk Packet) {
 	}
 }
 
-func (n *Network) stream(p, q Endpoint, pk Packet) {
+func (n *Network) stream(p, q Endpoint, pk *Packet) {
 	k := linkKey{p.UID(), q.UID(), pk.lane}
 	l := n.links[k]
 	if l == nil {
@@ -254,13 +255,13 @@ func (n *Network) stream(p, q Endpoint, pk Packet) {
 		n.links[k] = l
 	}
 	if !n.Connected(p.Slot(), q.Slot()) && l.since < 0 { // broken and not yet repaired
-		n.lost(p, q, &pk, "at a broken connection")
+		n.lost(p, q, pk, "at a broken connection")
 		return
 	}
 	if l.since < 0 {
 		l.since = 0
 	}
-	l.last = max(l.last+1, n.w.Now()+n.delayBy(n.rng)+n.lagging(p.Slot(), q.Slot(), &pk))
+	l.last = max(l.last+1, n.w.Now()+n.delayBy(n.rng)+n.lagging(p.Slot(), q.Slot(), pk))
 	if n.hold != nil {
 		l.last = max(l.last, n.hold(p.Slot(), q.Slot()))
 	}
@@ -269,10 +270,10 @@ func (n *Network) stream(p, q Endpoint, pk Packet) {
 }
 
 // arrive delivers a packet of a FIFO lane, or holds it while the connection stalls.
-func (n *Network) arrive(l *link, gen uint64, pk Packet) {
+func (n *Network) arrive(l *link, gen uint64, pk *Packet) {
 	switch {
 	case gen != l.gen:
-		n.lost(l.from, l.to, &pk, "for its connection broke")
+		n.lost(l.from, l.to, pk, "for its connection broke")
 	case len(l.held) > 0:
 		l.held = append(l.held, pk)
 	case !n.Connected(l.from.Slot(), l.to.Slot()):
@@ -314,7 +315,7 @@ func (n *Network) poll(l *link) {
 // reset breaks a connection: everything on its way is lost.
 func (n *Network) reset(l *link) {
 	for i := range l.held {
-		n.lost(l.from, l.to, &l.held[i], "for its connection broke")
+		n.lost(l.from, l.to, l.held[i], "for its connection broke")
 	}
 	l.gen++
 	l.held = nil
@@ -349,22 +350,26 @@ func (n *Network) Depart(p Endpoint) {
 // Stripes is the number of data connections between two nodes.
 const Stripes = 2
 
-func (n *Network) deliver(q Endpoint, pk Packet) {
+func (n *Network) deliver(q Endpoint, pk *Packet) {
 	n.Traffic.Delivered++
 	if n.trace.Watching() {
-		n.tell(story.Received, n.w.Find(pk.From), q, &pk, "")
+		n.tell(story.Received, n.w.Find(pk.From), q, pk, "")
 	}
 	if pk.To == ToShard { // its bytes are lent there
-		q.Receive(pk)
+		q.Receive(*pk)
 		return
 	}
+	given := *pk
 	n.lent = append(n.lent[:0], pk.Payload...)
-	pk.Payload = n.lent
-	q.Receive(pk)
-	for i := range pk.Payload {
-		pk.Payload[i] = 0xa5
+	given.Payload = n.lent
+	q.Receive(given)
+	for rest := given.Payload; len(rest) > 0; {
+		rest = rest[copy(rest, overwritten[:]):]
 	}
 }
+
+// overwritten is what the bytes of a packet become that were lent.
+var overwritten = [256]byte(bytes.Repeat([]byte{0xa5}, 256))
 
 // Forget drops the connections of a process that ended; what it had sent may still arrive.
 func (n *Network) Forget(p Endpoint) {

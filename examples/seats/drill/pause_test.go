@@ -1,4 +1,4 @@
-package seats
+package drill
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/examples/seats"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/shardingtest"
@@ -17,8 +18,8 @@ import (
 func TestPauseAndKill(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		c := ddatatest.NewCluster(t, 4, func(_ int, c *ddata.Config) { c.Roles = []string{"box"} })
-		office, calls, caller, looked := &Office{}, new(atomic.Int32), new(atomic.Int32), make(chan int)
-		regions, goOn, late := []*sharding.Region[Command]{}, make(chan struct{}), make(chan error, 1)
+		office, calls, caller, looked := &seats.Office{}, new(atomic.Int32), new(atomic.Int32), make(chan int)
+		regions, goOn, late := []*sharding.Region[seats.Command]{}, make(chan struct{}), make(chan error, 1)
 		for i := range 4 {
 			link := func(_ context.Context, do func() error) (err error) {
 				caller.Store(int32(i))
@@ -29,19 +30,19 @@ func TestPauseAndKill(t *testing.T) {
 				}
 				return do()
 			}
-			regions = append(regions, shardingtest.RegionAt(t, c, i, Shows(office, link)))
+			regions = append(regions, shardingtest.RegionAt(t, c, i, seats.Shows(office, link)))
 		}
 		reserve := func(guest, want string, without ...int) {
 			for i, r := range regions {
 				if !slices.Contains(without, i) {
-					got, err := sharding.Ask(t.Context(), r.Ref("hamlet"), Reserve{Guest: guest})
+					got, err := sharding.Ask(t.Context(), r.Ref("hamlet"), seats.Reserve{Guest: guest})
 					if err != nil || got != want {
 						t.Errorf("by node %d %q has the seat, want %q: %v", i, got, want, err)
 					}
 				}
 			}
 		}
-		if err := regions[0].Tell(t.Context(), "hamlet", Reserve{Guest: "ann"}); err != nil {
+		if err := regions[0].Tell(t.Context(), "hamlet", seats.Reserve{Guest: "ann"}); err != nil {
 			t.Fatal(err)
 		}
 		paused := <-looked
@@ -49,7 +50,7 @@ func TestPauseAndKill(t *testing.T) {
 		c.AwaitMembers(3, (paused+1)%4, (paused+2)%4, (paused+3)%4)
 		reserve("bob", "bob", paused)
 		close(goOn)
-		if err := <-late; err != ErrFenced {
+		if err := <-late; err != seats.ErrFenced {
 			t.Errorf("the office has answered %v to the node that was paused", err)
 		}
 		killed := int(caller.Load())
