@@ -268,7 +268,6 @@ var HuntedIn = map[string]options.Plan{
 	"goes-untold":        {Scenario: options.Stops},
 	"stale-mark":         {Scenario: options.OldLeases},
 	"founds-unended":     {Scenario: options.OldLeases},
-	"end-is-expiry":      {Swarm: options.Cluster},
 	"told-unstored":      {Swarm: options.Cluster},
 	"rest-forgotten":     {Scenario: options.ColdRestarts},
 	"record-unwritten":   {Scenario: options.ColdRestarts},
