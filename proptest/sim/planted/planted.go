@@ -310,8 +310,9 @@ var HuntedIn = map[string]options.Plan{
 // HuntedFrom is the seed from which a defect is looked for, where it is not 1: the seeds before it take
 // long and do not show the defect. A change of the worlds can move it.
 var HuntedFrom = map[string]uint64{
-	"no-token-check":        20,
-	"only-last-disks":       55,
+	"move-unasked":          38,
+	"no-token-check":        50,
+	"only-last-disks":       35,
 	"reminds-any-order":     91,
 	"remembers-any-hosting": 65,
 	"told-unstored":         37,
