@@ -37,13 +37,17 @@ func detectConfig(addr string, seeds []string, preset ddata.Preset) ddata.Config
 	}
 }
 
+// presetOf is the preset that prints itself so.
+func presetOf(name string) ddata.Preset {
+	if name == ddata.Local.String() {
+		return ddata.Local
+	}
+	return ddata.LAN
+}
+
 // runDetectChild is the process that is killed.
 func runDetectChild(ctx context.Context, preset string, addr string, seeds []string) error {
-	p := ddata.LAN
-	if preset == ddata.Local.String() {
-		p = ddata.Local
-	}
-	n, err := ddata.Start(ctx, detectConfig(addr, seeds, p))
+	n, err := ddata.Start(ctx, detectConfig(addr, seeds, presetOf(preset)))
 	if err != nil {
 		return err
 	}
@@ -109,8 +113,8 @@ func detect(ctx context.Context, preset ddata.Preset, f *measure.Figures) error 
 			_ = n.Close()
 		}
 	}()
-	for _, n := range nodes {
-		if err := writeOnce(ctx, n); err != nil {
+	for _, n := range nodes { // the process has answered both: there are connections that can end
+		if err := writeOnce(ctx, n, ddata.WriteAll); err != nil {
 			return err
 		}
 	}
@@ -124,7 +128,7 @@ func detect(ctx context.Context, preset ddata.Preset, f *measure.Figures) error 
 		return ctx.Err()
 	}
 	for _, n := range nodes {
-		if err := writeOnce(ctx, n); err != nil {
+		if err := writeOnce(ctx, n, ddata.WriteMajority); err != nil {
 			return err
 		}
 	}
@@ -147,12 +151,12 @@ func lastOf(ts []time.Time) (last time.Time) {
 	return last
 }
 
-func writeOnce(ctx context.Context, n *ddata.Node) error {
+func writeOnce(ctx context.Context, n *ddata.Node, w ddata.WriteLevel) error {
 	r, err := n.Replicator(role)
 	if err != nil {
 		return err
 	}
-	return ddata.Update(ctx, r, detectKey, ddata.WriteMajority,
+	return ddata.Update(ctx, r, detectKey, w,
 		func(c *crdt.GCounterTx) error { return c.Increment(1) })
 }
 

@@ -56,7 +56,7 @@
 //	askloss    10 M asks between two processes                   none                       none lost, none handled twice
 //	activate   first messages, and the cost of idle entities     a goroutine each           ≤ 400 bytes each, no goroutine
 //	rebalance  moves of shards under numbered messages           none                       none lost, none reordered
-//	failover   kill -9 under asks until all entities answer      none                       1 s
+//	failover   kill -9 under asks until all entities answer      none                       1 s after the decision
 //	telemetry  entity messages with a Tracer, and with a Meter   the same without           no cost when off
 //	rollout    processes replaced under asks, a new type, back   none                       none failed
 package main

@@ -28,27 +28,25 @@ const (
 // runFailover kills a process of three with kill -9 while a hundred callers in a fourth one, which
 // hosts nothing, ask its hundred entities again and again. It measures until each of them answers
 // elsewhere. It does so once with a process that hosts only, and once with the one in which the
-// coordinator is, too.
+// coordinator is, too; with the timers for one machine, and with those for a network.
 func runFailover(ctx context.Context, _ options) error {
-	for _, c := range []struct {
-		name        string
-		coordinates bool
-	}{{"owner", false}, {"owner-and-coordinator", true}} {
-		if err := failover(ctx, c.name, c.coordinates); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+	for i, name := range []string{"owner", "owner-and-coordinator", "LAN-owner", "LAN-owner-and-coordinator"} {
+		preset := []ddata.Preset{ddata.Local, ddata.LAN}[i/2]
+		if err := failover(ctx, name, preset, i%2 == 1); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func failover(ctx context.Context, name string, coordinates bool) error {
+func failover(ctx context.Context, name string, preset ddata.Preset, coordinates bool) error {
 	addrs, err := ports.Free(failHosts + 1)
 	if err != nil {
 		return err
 	}
 	hosts := map[string]*child{} // by address
 	for _, addr := range addrs[1:] {
-		t, err := startChild(ctx, "failover", addr, strings.Join(addrs, " "))
+		t, err := startChild(ctx, "failover", preset, addr, strings.Join(addrs, " "))
 		if err != nil {
 			return err
 		}
@@ -60,7 +58,7 @@ func failover(ctx context.Context, name string, coordinates bool) error {
 	}
 	var removed atomic.Int64 // when, in Unix nanoseconds, a view without the victim was installed here
 	var cut atomic.Int64     // when this node last lost a connection to a node before that
-	n, err := startFailing(ctx, addrs[0], addrs, "caller", func(e events.Event) {
+	n, err := startFailing(ctx, preset, addrs[0], addrs, "caller", func(e events.Event) {
 		switch e.(type) {
 		case events.MemberRemoved:
 			removed.CompareAndSwap(0, time.Now().UnixNano())
@@ -114,6 +112,7 @@ func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f measure.F
 	f.Add("downed_ms", measure.Millis(downed.Sub(killed)))
 	f.Add("median_after_downed_ms", measure.Millis(measure.PercentileOf(back, 0.5)-downed.Sub(killed)))
 	f.Add("max_after_downed_ms", measure.Millis(measure.PercentileOf(back, 1)-downed.Sub(killed)))
+	f.Add("last_ms", measure.Millis(measure.PercentileOf(back, 1)))
 	f.Add("target_ms", failTarget.Milliseconds())
 	for _, part := range []struct {
 		name     string
@@ -132,11 +131,11 @@ func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f measure.F
 	return f
 }
 
-func startFailing(ctx context.Context, bind string, seeds []string, role string,
+func startFailing(ctx context.Context, preset ddata.Preset, bind string, seeds []string, role string,
 	l events.Listener) (*ddata.Node, error) {
 	return ddata.Start(ctx, ddata.Config{
 		Name: "bench", Bind: bind, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role},
-		Preset: ddata.Local, OnEvent: l,
+		Preset: preset, OnEvent: l,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 }
@@ -151,8 +150,8 @@ func startFailoverType(n *ddata.Node) (*sharding.Region[Message], error) {
 }
 
 // failoverChild is main of a process that hosts entities.
-func failoverChild(ctx context.Context, bind string, seeds []string) error {
-	n, err := startFailing(ctx, bind, seeds, role, nil)
+func failoverChild(ctx context.Context, preset, bind string, seeds []string) error {
+	n, err := startFailing(ctx, presetOf(preset), bind, seeds, role, nil)
 	if err != nil {
 		return err
 	}

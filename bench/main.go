@@ -90,7 +90,7 @@ var benches = []bench{
 	{"rebalance", "shards move from node to node while numbered messages come for them: pause per shard, lost, " +
 		"reordered", runRebalance},
 	{"failover", "kill -9 of a process of three under asks: until each of its hundred entities answers elsewhere, " +
-		"and what failed", runFailover},
+		"and what failed; with the timers for one machine and for a network", runFailover},
 	{"telemetry", "entity messages with a Tracer and a Meter, on one node and between two, beside the same without",
 		func(ctx context.Context, o options) error { return telemetry.RunAll(ctx, o.d, prom.New(prom.Config{})) }},
 	{"rollout", "three processes are replaced one by one under asks, by ones with a new entity type and back: asks " +

@@ -229,7 +229,7 @@ func runChild(what string) error {
 	case words[0] == "stopall" && len(words) == 2+stopAllNodes:
 		return stopAllChild(context.Background(), words[1:])
 	case words[0] == "failover" && len(words) > 2:
-		return failoverChild(context.Background(), words[1], words[2:])
+		return failoverChild(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "rollout" && len(words) > 3:
 		return rolloutChild(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "raw":

@@ -29,8 +29,8 @@ import (
 type Preset uint8
 
 const (
-	// LAN is for production in one data center: heartbeats each second, a crashed node is replaced
-	// after about ten seconds.
+	// LAN is for production in one data center: heartbeats each second. A killed process is replaced
+	// after less than five seconds, a machine that is gone after about nine.
 	LAN Preset = iota
 	// Local is for tests and demonstrations on one machine: a crashed node is replaced in about a
 	// second. It bears a machine whose cores are all busy; on a real network its leases are too

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -21,9 +22,10 @@ type connections struct {
 	cfg      *Config
 	reports  *reports
 	watchers *host.Watchers
-	joined   func() bool // reports whether the node is in a cluster
-	give     func(error) // ends the node
-	before   string      // why the incarnation before broke off; empty when it is the first
+	joined   func() bool            // reports whether the node is in a cluster
+	give     func(error)            // ends the node
+	post     func(membership.Input) // steps the membership
+	before   string                 // why the incarnation before broke off; empty when it is the first
 
 	last     atomic.Pointer[string] // the last connection that another node refused
 	undialed atomic.Pointer[undialed]
@@ -75,6 +77,9 @@ func (c *connections) refused(r transport.Refusal) {
 func (c *connections) failed(f transport.ConnectionFault) {
 	if f.Kind == transport.FaultDial {
 		c.undialed.Store(&undialed{time.Now(), f.String()})
+		if f.Refused && f.Peer != 0 {
+			c.post(membership.Dialled{UID: view.UID(f.Peer), Refused: true})
+		}
 	}
 	c.reports.emit(events.ConnectionFault{Fault: f})
 }
@@ -82,6 +87,9 @@ func (c *connections) failed(f transport.ConnectionFault) {
 // changed hears of a link that went up or down.
 func (c *connections) changed(e transport.LinkEvent) {
 	if e.Up {
+		if e.Lane == transport.Control {
+			c.post(membership.Dialled{UID: view.UID(e.Peer)})
+		}
 		c.reports.emit(events.LinkUp{Link: e})
 	} else {
 		c.reports.emit(events.LinkDown{Link: e})

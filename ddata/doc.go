@@ -78,38 +78,31 @@
 // which of their own messages it has received, as far as they can be reached. What it has not
 // received, the LossHandlers of package transport get as never sent. A node that is downed or
 // closed goes through those phases that need no cluster. Before all nodes are stopped,
-// Node.PrepareForShutdown on one of them tells the cluster, so that nothing is handed over to nodes
-// that stop next.
+// Node.PrepareForShutdown on one of them tells the cluster, so that nothing is handed over in vain.
 //
 // # After a stop of all nodes
 //
 // Nodes that start on the directories of a stopped cluster found it anew, when enough of them are
-// there. Before that, each waits until the leases that the last node on its directory granted have
-// run out (T.LeaseDuration, 6 s, and T.Epsilon): somewhere a node may still run under one. It waits
-// for what is left of them:
+// there, and when no node can run under a lease that the last one on a directory granted:
 //
-//   - After an orderly stop of all nodes (Node.Leave) it does not wait. Nor does it after a kill, with
-//     a mark of this boot, if it was alone in its cluster: it granted leases to none but itself.
-//   - After a kill it counts from the mark. While a node is a member, it keeps a mark in its
-//     directory that is up to half of a lease ahead, and grants nothing that the mark does not
-//     cover. So the whole takes at most one and a half leases from the kill.
-//   - When the mark says nothing, it waits for a whole lease from its own start. That is so after a
-//     reboot or a cut of power, on another machine, and in another time namespace. It is so when
-//     the file is missing, damaged or a copy, and on other systems than Linux.
+//   - At once after an orderly stop of all nodes (Node.Leave); and after a kill, once all members of
+//     the last view are there again, if all vote (VotersMax), have a Dir, and its mark is of this boot.
+//   - Else, after a kill, when the leases from the mark on are over (T.LeaseDuration, 4.25 s, and
+//     T.Epsilon): within one and a half of them. A member keeps the mark in its directory up to half
+//     of a lease ahead, and grants nothing that it does not cover.
+//   - Else a whole lease: after a reboot or a cut of power, on another machine or another system than
+//     Linux, in another time namespace, and with a mark that is missing, damaged or a copy.
 //
-// The mark counts by the clock of the kernel that cannot be set, and by wall time, whichever says
-// less. It is written ahead and not synced, so that a slow disk seldom costs anything. While a disk
-// takes no mark for about three eighths of a lease (2.3 s), its node grants no leases, and has its
-// own by the grants of the others; if the disks of a majority hang like that, leases are lost. A
-// snapshot of the file system that is put back without a reboot sets the mark back too: start such
-// a node no earlier than a lease after the stop.
+// The mark counts by the kernel's clock that cannot be set and by wall time, whichever says less. While
+// a disk takes no mark for three eighths of a lease (1.6 s), its node grants no leases; if those of a
+// majority hang like that, leases are lost. A snapshot of the file system that is put back without a
+// reboot sets the mark back too: start such a node no earlier than a lease after the stop.
 //
 // # Upgrading to another build of this library
 //
 // Nodes of two builds form one cluster while they have a format level in common, so a rolling restart
 // is all that an upgrade takes. What a new build brings is switched on when the last node of the old one
-// has gone, and then the way back is closed; Config.FormatMax keeps it open for as long as an operator
-// wants. Package format has the steps.
+// has gone. Then the way back is closed, unless Config.FormatMax keeps it open (package format).
 //
 // # Events and health
 //
@@ -138,7 +131,7 @@
 //	jmx.*, publish-stats-interval         Meter, Health
 //	down-removal-margin                   none: a view without a member is decided after its lease has run out (T.LeaseDuration, T.Epsilon)
 //	downing-provider-class, split-brain-resolver.active-strategy  Downing   downing.KeepMajority; Manual is no automatic downing
-//	...stable-after                       T.StableAfter                5 s; availability only, so that it need not grow with the cluster
+//	...stable-after                       T.StableAfter, T.CrashStableAfter   5 s, 1 s where all voters find the process ended; availability only, so that they need not grow with the cluster
 //	...down-all-when-unstable             none: a quorum decides in time; T.SelfDownAfter (20 s) ends a node without lease
 //	...keep-majority.role                 downing.KeepMajority.Role
 //	...static-quorum.quorum-size, role    downing.StaticQuorum.Size, Role
@@ -178,7 +171,7 @@
 //	remote.artery.advanced.*, its TLS     Transport, TLS               see the Config of package transport
 //
 // Pekko Management's cluster-bootstrap is in the table of package discovery. Without a counterpart
-// there: BootstrapAnyDisks, T.LeaseDuration (6 s), T.Epsilon (0.03), T.RoundTrip (250 ms),
+// there: BootstrapAnyDisks, T.LeaseDuration (4.25 s), T.Epsilon (0.03), T.RoundTrip (250 ms),
 // T.BootstrapTimeout (20 s), T.SelfDownAfter.
 //
 // # Settings of the reference: data

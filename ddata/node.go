@@ -109,10 +109,8 @@ func brokeOff(err error) (why string, again bool) {
 
 // start builds one incarnation, from the port upwards. before says why the last one broke off.
 func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
-	n := &Node{
-		cfg: cfg, uid: view.UID(rand.Uint64() | 1),
-		life: newLife(), parts: parts{replicas: map[keyspace.Dataset]*Replicator{}},
-	}
+	n := &Node{cfg: cfg, uid: view.UID(rand.Uint64() | 1), life: newLife()}
+	n.replicas = map[keyspace.Dataset]*Replicator{}
 	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.OnEvent)
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
 	phases := shutdown.New(scheduler.Goroutines{}, cfg.ShutdownTimeouts, func(e shutdown.Ended) {
@@ -127,6 +125,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	n.connections = &connections{
 		cfg: &n.cfg, reports: n.reports, watchers: &n.watchers, before: before, by: map[string]bool{},
 		joined: func() bool { return n.View().Epoch > 0 }, give: n.end.finish,
+		post: func(in membership.Input) { n.members.post(in) }, // of a peer: members has made it one
 	}
 	n.view.Store(&view.View{})
 	n.lease.init()

@@ -131,7 +131,7 @@ func checkTiming(f *Findings, cfg ddata.Config) {
 		cfg.WriteBehind)
 	t := cfg.Timing.Or(membership.LAN().Timing)
 	f.Add(cfg.Preset == ddata.LAN && t.LeaseDuration < 3*time.Second, Warning, "Config.Timing.LeaseDuration",
-		"use 6s or more", "%v: a pause of the process of that length costs the lease", t.LeaseDuration)
+		"use 4.25s or more", "%v: a pause of the process of that length costs the lease", t.LeaseDuration)
 }
 
 // checkSecurity finds ports that are open to everyone.

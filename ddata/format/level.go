@@ -17,6 +17,8 @@ const (
 	// tell each other how homes are chosen, and where entities keep their state. Views have patterns of durable
 	// keys that are about one role only. Stores of reminders have a record of how these lie in shards.
 	Headers
+	// Crashes: members tell the voters whose process they find ended.
+	Crashes
 	end
 )
 

@@ -76,7 +76,7 @@ func TestRefused(t *testing.T) {
 		{bootstrap.ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) {
 			c.Compatibility = append(c.Compatibility, bootstrap.NewSetting("Codec", 1))
 		}},
-		{bootstrap.ReasonConfig, "LeaseDuration is 6s at M and 5s at x", func(c *Config) {
+		{bootstrap.ReasonConfig, "LeaseDuration is 4.25s at M and 5s at x", func(c *Config) {
 			c.LeaseDuration = 5 * time.Second
 		}},
 		{bootstrap.ReasonConfig, "Epsilon is 0.03 at M and 0.02 at x", func(c *Config) { c.Epsilon = 0.02 }},

@@ -39,9 +39,10 @@ type Config struct {
 	// that too.
 	DiskSince time.Time
 
-	// DiskEnded says that the last incarnation on that directory has ended for certain. A directory
-	// that came from another machine may be in use there. If no other node was in its last view, a
-	// founding anew waits for nothing then. Default: it is not known.
+	// DiskEnded says that the last incarnation that wrote to that directory has ended for certain. A
+	// directory that came from another machine may be in use there. A founding anew by nodes of which
+	// all say so waits for nothing if they are all that could hold a lease in the last view. Default:
+	// it is not known.
 	DiskEnded bool
 
 	// Compatibility is what else must be configured alike on all nodes (number of shards, codecs),
@@ -107,14 +108,22 @@ type Timing struct {
 	// HeartbeatInterval is the time between heartbeats to every member. Default 1 s. Shorter
 	// notices sooner and costs two small frames per member and interval.
 	HeartbeatInterval time.Duration
-	// UnreachableAfter without a message from a member it counts as unreachable. Default 4 s.
+	// UnreachableAfter without a message from a member it counts as unreachable. Default 4 s. It does
+	// so at once when the connection to it has ended and its machine refuses another.
 	UnreachableAfter time.Duration
 	// StableAfter is how long a member must have been unreachable before it is dropped. Default 5
 	// s. Availability only: longer rides out longer blips, shorter fails over sooner.
 	StableAfter time.Duration
+	// CrashStableAfter takes the place of StableAfter for members whose process has ended as far as
+	// all voters can see: the machines refuse connections to them, and all other members are heard.
+	// Default 1 s. Availability only: no member is dropped before its lease has run out. Of
+	// StableAfter and CrashStableAfter the shorter counts. With CrashStableAfter at least as long as
+	// StableAfter, what voters find ended makes no difference.
+	CrashStableAfter time.Duration
 	// LeaseDuration is L: how long after sending a heartbeat the sender may count the answer.
-	// Default 6 s. Must be at least three heartbeats and RoundTrip, and with Epsilon at most
-	// UnreachableAfter + StableAfter.
+	// Default 4.25 s. Must be at least three heartbeats and RoundTrip, and with Epsilon at most
+	// UnreachableAfter + StableAfter. Shorter fails over sooner after a crash. Longer bears a process
+	// that stands still: one that does so for LeaseDuration less a heartbeat loses its lease.
 	LeaseDuration time.Duration
 	// Epsilon bounds the relative error between two nodes' clock rates. Default 0.03.
 	Epsilon float64
@@ -130,13 +139,15 @@ type Timing struct {
 	BootstrapTimeout time.Duration
 }
 
-// LAN returns the timing for machines in one network: a crash is decided in about ten seconds.
+// LAN returns the timing for machines in one network: the end of a process is decided in less than
+// five seconds, and that of a machine in about nine.
 func LAN() Config {
 	return Config{Timing: Timing{
 		HeartbeatInterval: time.Second,
 		UnreachableAfter:  4 * time.Second,
 		StableAfter:       5 * time.Second,
-		LeaseDuration:     6 * time.Second,
+		CrashStableAfter:  time.Second,
+		LeaseDuration:     4250 * time.Millisecond,
 		Epsilon:           0.03,
 		RoundTrip:         250 * time.Millisecond,
 		SelfDownAfter:     20 * time.Second,
@@ -152,6 +163,7 @@ func Local() Config {
 		HeartbeatInterval: 100 * time.Millisecond,
 		UnreachableAfter:  600 * time.Millisecond,
 		StableAfter:       300 * time.Millisecond,
+		CrashStableAfter:  100 * time.Millisecond,
 		LeaseDuration:     850 * time.Millisecond,
 		Epsilon:           0.03,
 		RoundTrip:         200 * time.Millisecond,
@@ -166,6 +178,7 @@ func (t Timing) Or(other Timing) Timing {
 		HeartbeatInterval: cmp.Or(t.HeartbeatInterval, other.HeartbeatInterval),
 		UnreachableAfter:  cmp.Or(t.UnreachableAfter, other.UnreachableAfter),
 		StableAfter:       cmp.Or(t.StableAfter, other.StableAfter),
+		CrashStableAfter:  cmp.Or(t.CrashStableAfter, other.CrashStableAfter),
 		LeaseDuration:     cmp.Or(t.LeaseDuration, other.LeaseDuration),
 		Epsilon:           cmp.Or(t.Epsilon, other.Epsilon),
 		RoundTrip:         cmp.Or(t.RoundTrip, other.RoundTrip),
@@ -238,7 +251,7 @@ func (c *Config) checkTiming(f *config.Faults) {
 		value time.Duration
 	}{
 		{"HeartbeatInterval", c.HeartbeatInterval}, {"UnreachableAfter", c.UnreachableAfter},
-		{"StableAfter", c.StableAfter},
+		{"StableAfter", c.StableAfter}, {"CrashStableAfter", c.CrashStableAfter},
 		{"LeaseDuration", c.LeaseDuration}, {"RoundTrip", c.RoundTrip}, {"SelfDownAfter", c.SelfDownAfter},
 		{"BootstrapTimeout", c.BootstrapTimeout},
 	} {

@@ -48,6 +48,30 @@
 // if the sender's epoch is the receiver's. What memberlist believes comes in as a Hint; it can
 // shorten suspicion or name a seed and changes nothing else.
 //
+// # The end of a process
+//
+// A process that is killed leaves more than silence: its connections end, and its machine, which
+// still answers, refuses others. That is evidence and no proof. A firewall can say the same of a
+// process that runs. So it shortens only waits that are about availability, and no promise:
+//
+//  1. A member that had answered a connection, and whose address then refuses one (Dialled), is
+//     unreachable at once, and not after UnreachableAfter. A message or a connection takes that back.
+//     After such a message a refusal counts only with two heartbeats of silence, until there is a
+//     connection again: a wrong sign costs one false alarm.
+//  2. A node that finds members ended so tells the voters, at once and with each heartbeat
+//     (message.Crashed). StableAfter is there to let a picture settle. The picture is settled when all
+//     voters that are not among the ended find the very same members ended, and hear all others. Then
+//     an ended member is due after CrashStableAfter in place of StableAfter, whichever is shorter.
+//  3. What is due is proposed, and decided as any removal: G1 to G4 hold as they are. The acceptors
+//     wait for their promises to the member, so its lease has run out on its own clock (G4). That is
+//     the bound: a crash is decided within L(1+ε) of the member's last heartbeat.
+//
+// What does not give all of these signs waits for UnreachableAfter and StableAfter: a machine that is
+// gone, a partition that swallows packets, a connection that is reset and then not refused, a voter
+// that still hears the member, a second member that is silent, a view below format.Crashes. Nor does
+// it make a difference what a node believes that is wrong, be it for all members at once: the rules of
+// leases do not ask what is believed.
+//
 // # Leases
 //
 // A node holds its lease while a quorum of its view, itself included, has granted within L of when
@@ -80,16 +104,18 @@
 //     settled (see below). Each founder waits for L(1+ε) after the end of its last incarnation,
 //     which may have granted, and installed views (G3), until then. It need not wait if that
 //     incarnation noted on the disk, as its last act, that every node to which it had granted a
-//     lease had stopped. Nor need a node whose disk knows no view with another member, if that
-//     incarnation has ended for certain (DiskEnded): it granted leases to itself alone
-//     (bootstrap.Memory). The driver says since when that incarnation has done nothing (DiskSince):
-//     since the driver took the disk, or since an earlier time of which it is certain. Package
-//     ddata is certain by a mark that it keeps ahead of each grant. While the driver knows nothing
-//     of that, the wait counts from the first step. Among all nodes that are heard, one that has
-//     installed the newest view has waited so, founder or not (unwaited). A disk is one witness: no
-//     view has two members with one disk. A node that comes with the disk of a running member has a
-//     copy, and is refused. With the disk of a member that is not heard, it takes that member's
-//     place.
+//     lease had stopped. Nor need any founder when all are there: on the disk of each full member of
+//     the last view, and of every later one that may have been decided, is a founder, and the
+//     incarnation before it has ended for certain (DiskEnded). Then nothing runs under a lease, and
+//     no cluster goes on that could be heard (candidates.allEnded of package bootstrap). A member
+//     that has no disk, or does not vote, keeps the founders waiting. The driver says since when
+//     that incarnation has done nothing (DiskSince): since the driver took the disk, or since an
+//     earlier time of which it is certain. Package ddata is certain by a mark that it keeps ahead of
+//     each grant. While the driver knows nothing of that, the wait counts from the first step. Among
+//     all nodes that are heard, one that has installed the newest view has waited so, founder or not
+//     (unwaited). A disk is one witness: no view has two members with one disk. A node that comes
+//     with the disk of a running member has a copy, and is refused. With the disk of a member that
+//     is not heard, it takes that member's place.
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of
 //     the epoch comes. A lease of the older epoch may be used up meanwhile: nodes that have not
 //     heard of the new view do the same, so everything is safe against it anyhow. A view change

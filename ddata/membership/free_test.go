@@ -96,6 +96,70 @@ func TestColdStartOfANodeAlone(t *testing.T) {
 	}
 }
 
+// TestColdStartOfAll: after a crash, founders wait for no lease when all that can have held one are there,
+// each on its disk and certain that the one before has ended. They wait if one is missing, or is not
+// certain, or has no disk or no vote.
+func TestColdStartOfAll(t *testing.T) {
+	every := func(string) bool { return true }
+	first := func(a string) bool { return a == "a" }
+	for name, c := range map[string]struct {
+		nodes, voters int
+		starts        func(addr string) bool
+		ended         func(addr string) bool
+		diskless      func(addr string) bool
+		with          defect.Set
+		waits         bool
+	}{
+		"all":                {nodes: 3, starts: every, ended: every},
+		"all, and all vote":  {nodes: 5, voters: 5, starts: every, ended: every},
+		"one is missing":     {nodes: 3, starts: func(a string) bool { return a != "a" }, ended: every, waits: true},
+		"one is not certain": {nodes: 3, starts: every, ended: func(a string) bool { return a != "a" }, waits: true},
+		"one has no disk":    {nodes: 3, starts: every, ended: every, diskless: first, waits: true},
+		"one does not vote":  {nodes: 4, voters: 3, starts: every, ended: every, waits: true},
+		"one is missing, unseen": {nodes: 3, starts: func(a string) bool { return a != "a" }, ended: every,
+			with: defect.Of(defect.FoundsUnended)},
+	} { // order: each has a world of its own
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 45, LAN())
+			w.base.VotersMax, w.encode = c.voters, true
+			tune := func(addr string) func(*Config) {
+				return func(cfg *Config) {
+					cfg.DiskEnded = c.ended(addr)
+					if c.diskless != nil && c.diskless(addr) {
+						cfg.Disk = 0
+					}
+				}
+			}
+			w.base.Seeds, w.base.BootstrapExpect = addrs(c.nodes), c.nodes
+			for _, a := range addrs(c.nodes) {
+				w.start(a, tune(a))
+			}
+			if !w.until(time.Minute, w.converged) {
+				t.Fatal("not founded")
+			}
+			w.run(time.Second)
+			w.stopAll()
+			w.base.Plant(c.with)
+			w.base.BootstrapExpect = 2
+			began := w.now
+			for _, a := range addrs(c.nodes) {
+				if c.starts(a) {
+					w.start(a, tune(a))
+				}
+			}
+			if !w.until(time.Minute, w.converged) {
+				t.Fatal("they do not come back:", w.living()[0].m, w.living()[0].waiting)
+			}
+			took := w.now - began
+			soon, waited := took < w.base.HeartbeatInterval, took > w.base.promise()-time.Second
+			if soon == c.waits || waited != c.waits {
+				t.Errorf("founded anew after %v", took)
+			}
+			w.verdict()
+		})
+	}
+}
+
 // TestRecordIsFreeOnlyWhenNobodyRuns: a node that leaves while others run has granted them leases
 // that last, and does not say that its disk is free. The last one does. What is written by the next
 // incarnation takes it back.
@@ -218,7 +282,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 			last = n
 		}
 	}
-	w.run(2 * w.base.LeaseDuration)
+	w.run(3 * w.base.LeaseDuration)
 	w.slow = func(*node) time.Duration { return time.Second }
 	next := *last.m.View()
 	// the view is made below

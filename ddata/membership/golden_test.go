@@ -98,6 +98,9 @@ func (g *story) command(args []string) error {
 		g.w.livingAt(args[1]).step(CloseCluster{})
 	case "down":
 		g.w.livingAt(args[1]).step(Down{g.w.livingAt(args[2]).uid})
+	case "connections":
+		g.w.dials = true
+		g.w.base.Formats = format.Build()
 	case "cut":
 		g.cuts[[2]string{args[1], args[2]}], g.cuts[[2]string{args[2], args[1]}] = true, true
 	case "heal":

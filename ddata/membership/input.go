@@ -35,6 +35,15 @@ type Hint struct {
 	Alive bool
 }
 
+// Dialled tells how an attempt of this node to connect to a member has ended. One that brought no
+// answer, or another one, is not told.
+type Dialled struct {
+	UID view.UID
+	// Refused: the machine answers, and the process is not there: no process listens, or another
+	// incarnation does. Else this incarnation has answered.
+	Refused bool
+}
+
 // Discovered is what the source of addresses says now: all that it names, and why these are none or
 // may not be all. A contact's UID is the node that was found listening there, 0 where that is not
 // known yet. It replaces what was said before. The exception is an Err with nothing Found: the
@@ -89,6 +98,7 @@ type Suspended struct{}
 func (Tick) input()         {}
 func (Receive) input()      {}
 func (Hint) input()         {}
+func (Dialled) input()      {}
 func (Discovered) input()   {}
 func (Leave) input()        {}
 func (Stopped) input()      {}
@@ -118,6 +128,14 @@ func (h Hint) String() string {
 		return fmt.Sprintf("hint %v@%s alive", h.UID, h.Addr)
 	}
 	return fmt.Sprintf("hint %v@%s dead", h.UID, h.Addr)
+}
+
+// String prints the input.
+func (d Dialled) String() string {
+	if d.Refused {
+		return fmt.Sprintf("dialled %v: refused", d.UID)
+	}
+	return fmt.Sprintf("dialled %v: connected", d.UID)
 }
 
 // String prints the input.

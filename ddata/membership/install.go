@@ -102,6 +102,7 @@ func (m *member) follow(v *view.View) bool {
 	m.leasing.holder.Install(m.now)
 	m.cluster.install(m.now, v)
 	m.ballots.install()
+	m.crashes.install()
 	m.gate.joiners.Follow(m.now, old, v)
 	m.storing.install()
 	for _, e := range changes(old, v) {

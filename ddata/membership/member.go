@@ -33,6 +33,7 @@ type member struct {
 	leasing *leasing
 	ending  *ending
 	moves   *moves
+	crashes *crashes
 }
 
 func newMember(st *step, cfg *Config, common *bootstrap.Common, store *record.Store, rng *rand.Rand) *member {
@@ -45,10 +46,11 @@ func newMember(st *step, cfg *Config, common *bootstrap.Common, store *record.St
 		storing: &storing{
 			step: st, in: c, store: store, granter: voting.NewGranter(cfg.voting()), parting: last.parting,
 		},
-		pulse:  &pulse{step: st, in: c, interval: cfg.HeartbeatInterval},
-		strays: &strays{step: st, in: c, beat: cfg.HeartbeatInterval},
-		gate:   newGate(st, cfg, c, common),
-		moves:  &moves{step: st, in: c},
+		pulse:   &pulse{step: st, in: c, interval: cfg.HeartbeatInterval},
+		strays:  &strays{step: st, in: c, beat: cfg.HeartbeatInterval},
+		gate:    newGate(st, cfg, c, common),
+		moves:   &moves{step: st, in: c},
+		crashes: &crashes{step: st, in: c, beat: cfg.HeartbeatInterval},
 	}
 	m.ballots = newBallots(st, cfg, rng, m.storing, m.gate, m.pulse)
 	m.leasing = newLeasing(st, cfg, c, m.ballots)
@@ -61,6 +63,8 @@ func (m *member) take(in Input) {
 		m.onReceive(in)
 	case Hint:
 		m.onHint(in)
+	case Dialled:
+		m.crashes.dialled(in)
 	case Leave:
 		m.onLeave()
 	case Stopped:
@@ -120,6 +124,8 @@ func (m *member) onReceive(r Receive) {
 		m.strays.onFetch(r, msg)
 	case message.Commit:
 		m.onCommit(r, msg.View)
+	case message.Crashed:
+		m.crashes.hear(r, msg, m.strays.isCurrent)
 	case message.Current: // all others are of a ballot
 		m.onBallot(r, msg)
 	case message.Learned:
@@ -158,6 +164,7 @@ func (m *member) advance() {
 	}
 	m.pulse.advance(m.heartbeat, !m.leasing.holder.Votes().Holds(m.now))
 	m.advanceReach()
+	m.crashes.advance()
 	m.leasing.advance()
 	if m.done == nil {
 		m.advanceLeave()

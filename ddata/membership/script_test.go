@@ -30,6 +30,7 @@ var scripts = []script{
 	{"a voter replaced, its successor knows nothing", "NoInstallPromise of few voters",
 		defect.Of(defect.NoInstallPromise), replacedVoter},
 	{"one node between two that cannot hear each other", "NoV2", defect.Of(defect.NoV2), betweenTwo},
+	{"a firewall that refuses connections", "EndIsExpiry", defect.Of(defect.EndIsExpiry), refusingCut},
 	{"the side that removes is heard by the removed", "NoPromise", defect.Of(defect.NoPromise), deafSuccessor},
 	{"grants that come late", "LeaseFromReply", defect.Of(defect.LeaseFromReply), lateGrants},
 	{"a lease on what an earlier holder granted", "NoArbiterWait", defect.Of(defect.NoArbiterWait), earlierHolder},

@@ -28,6 +28,7 @@ func (m *Machine) takeSeeking(in Input) {
 		if in.Alive {
 			m.seeker.Hint(m.now, in.Addr)
 		}
+	case Dialled: // it is about a member
 	case Discovered:
 		m.seeker.Discovered(m.now, in.Found, in.Err)
 	case Leave, Stopped:

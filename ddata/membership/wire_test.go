@@ -77,7 +77,20 @@ func sampleMessages() []message.Message {
 		message.Accepted{Cluster: 7, Epoch: 3, Ballot: b},
 		message.Rejected{Cluster: 7, Epoch: 3, Ballot: b, Promised: b, Wait: 4},
 		message.Learned{Cluster: 7, Epoch: 3, Stopped: true},
+		message.Crashed{Cluster: 7, Epoch: 3, Members: []view.UID{1, 4}},
+		bootstrap.Probe{
+			Self:  view.Member{UID: 4, Addr: "d:1", Status: view.Joining, Formats: format.Range{Min: 1, Max: 3}},
+			Knows: []bootstrap.Known{{Cluster: 1, Epoch: 2, Complete: true}}, Ended: true,
+		},
 	}
+}
+
+// levelOf is the format level from which on a message is written.
+func levelOf(m message.Message) format.Level {
+	if _, ok := m.(message.Crashed); ok {
+		return format.Crashes
+	}
+	return format.Initial
 }
 
 func TestMessagesSurviveTheWire(t *testing.T) {
@@ -125,6 +138,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"unknown flag":      message.Heartbeat{Flags: 1 << 7},
 		"arbiter alone":     message.Grant{Cluster: 1, Epoch: 1, Arbiter: true},
 		"drops in disorder": message.Prepare{Drops: []view.UID{2, 1}},
+		"crashed twice":     message.Crashed{Members: []view.UID{2, 2}},
 		"uid zero":          message.Heartbeat{Downs: []view.UID{0}},
 		"no service":        message.Heartbeat{Offers: []view.Service{{Role: "x"}}},
 		"services twice":    message.Heartbeat{Offers: []view.Service{{Name: "s"}, {Name: "s"}}},
@@ -149,7 +163,7 @@ func TestGoldenBytes(t *testing.T) {
 	var samples []golden.Sample
 	for _, m := range sampleMessages() {
 		samples = append(samples, golden.Sample{
-			Name: "membership." + reflect.TypeOf(m).Name(), Bytes: message.Append(nil, m),
+			Name: "membership." + reflect.TypeOf(m).Name(), Level: levelOf(m), Bytes: message.Append(nil, m),
 			Read: golden.Reads(message.Decode), Want: m,
 		})
 	}

@@ -38,6 +38,10 @@ type world struct {
 	drift    float64 // clock rates differ from 1 by up to this
 	muteLast bool    // what a node sends with its last step is lost
 
+	// connections (dials_test.go)
+	dials    bool // nodes hear how their attempts to connect to members have ended
+	refusing bool // a cut refuses connections; else it swallows them
+
 	// the driver that the world plays
 	handOff time.Duration               // from Leaving to Stopped
 	settle  time.Duration               // from a view to Settled; CaughtUp comes as late after the first view
@@ -281,6 +285,7 @@ func (n *node) serve(v *view.View) {
 	if n.w.serveMore != nil {
 		n.w.serveMore(n, v)
 	}
+	n.w.connect(n, v)
 	me, _ := v.Member(n.uid)
 	first := !n.served
 	n.served = true
@@ -374,6 +379,7 @@ func (n *node) crash() {
 	n.w.log("crash %v", n)
 	n.alive = false
 	n.done = errCrashed
+	n.w.disconnect(n)
 }
 
 // pause is SIGSTOP for d; a pause that lasts longer stays.

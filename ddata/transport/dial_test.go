@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -51,7 +52,50 @@ func TestDialTimeout(t *testing.T) {
 		}
 	}
 	if f := <-faults; f.Kind != FaultDial || f.Peer != 9 || f.Addr != "10.0.0.1:1" ||
-		!errors.Is(f.Err, context.DeadlineExceeded) {
-		t.Errorf("told %v", f)
+		!errors.Is(f.Err, context.DeadlineExceeded) || f.Refused {
+		t.Errorf("told %v, refused %t", f, f.Refused)
 	}
+}
+
+// A machine that answers and has no such process is told from one that does not answer: nothing listens
+// there, or another incarnation does.
+func TestRefusedAttempts(t *testing.T) {
+	faults := make(chan ConnectionFault, 100)
+	listen := func(self NodeID, tell func(Event)) *Mesh {
+		m, err := Listen(t.Context(), Config{
+			Cluster: "c", Self: self, Bind: "127.0.0.1:0", BackoffMax: 20 * time.Millisecond, OnEvent: tell,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	other := listen(2, nil)
+	m := listen(1, onEvent(func(f ConnectionFault) {
+		if f.Peer == 9 {
+			select {
+			case faults <- f:
+			default:
+			}
+		}
+	}))
+	defer m.Close()
+	if err := m.AddPeer(9, other.Addr()); err != nil {
+		t.Fatal(err)
+	}
+	if f := <-faults; !f.Refused || f.Kind != FaultDial {
+		t.Errorf("another incarnation: told %v, refused %t", f, f.Refused)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for f := range faults {
+		if errors.Is(f.Err, syscall.ECONNREFUSED) {
+			if !f.Refused {
+				t.Errorf("no process: told %v", f)
+			}
+			break
+		}
+	}
+	m.RemovePeer(9)
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -196,7 +197,8 @@ func (l *link) answering() (NodeID, bool) {
 func (l *link) onConnectError(err error) {
 	cause, refused := errors.AsType[ErrRefused](err)
 	refused = refused && cause.Reason != RefusedGeneration && cause.Reason != RefusedTLS // a certificate may be renewed
-	fault := ConnectionFault{Kind: FaultDial, Peer: l.peer, Addr: l.target(), Err: err}
+	fault := ConnectionFault{Kind: FaultDial, Peer: l.peer, Addr: l.target(), Err: err, Refused: l.lane == Control &&
+		(cause.Reason == RefusedIncarnation || errors.Is(err, syscall.ECONNREFUSED))}
 	if l.peer == 0 {
 		if l.ctx.Err() == nil { // no oftener than the pauses between attempts allow
 			l.report.tell(fault)

@@ -333,6 +333,9 @@ type ConnectionFault struct {
 	Addr string
 	// Err is what happened.
 	Err error
+	// Refused, of FaultDial in the Control lane: the machine answers, and the node is not there. No
+	// process listens, or another incarnation does.
+	Refused bool
 	// Loud: an operator should look, and no more than one such thing was said within the last
 	// second.
 	Loud bool

@@ -101,6 +101,12 @@ const (
 	NoArbiterWait
 	// OnlyLastDisks: a cold start hears the disks of the last view and no others (V5).
 	OnlyLastDisks
+	// FoundsUnended: founders wait for no lease once a quorum of the disks is there, as if all members
+	// had ended (V5).
+	FoundsUnended
+	// EndIsExpiry, G4 off: no promise runs to a member whose connection has ended and whose machine
+	// refuses another.
+	EndIsExpiry
 	// ToldUnstored, V5 off: nothing waits until the record is on disk.
 	ToldUnstored
 	// AnyTiming: Validate lets any time-outs pass.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/sim/network"
@@ -115,29 +116,25 @@ func (x *wires) connect(v *view.View) {
 	for _, m := range v.Members {
 		if uint64(m.UID) != x.p.uid {
 			x.peers[uint64(m.UID)] = true
+			x.p.w.net.Controls.Dial(x.p, x.p.w.procs[uint64(m.UID)])
 		}
 	}
 }
 
 // disconnect ends the links to all that a view does not list.
 func (x *wires) disconnect(v *view.View) {
-	kept := x.out[:0:0]
-	var gone []*network.Stripe
-	for _, s := range x.out {
+	x.out = slices.DeleteFunc(slices.Clone(x.out), func(s *network.Stripe) bool {
 		if v.Has(view.UID(s.Peer())) {
-			kept = append(kept, s)
-		} else {
-			gone = append(gone, s)
+			return false
 		}
-	}
-	x.out = kept
+		s.Remove()
+		return true
+	})
 	for uid := range x.peers { // order: only deletes
 		if !v.Has(view.UID(uid)) {
 			delete(x.peers, uid)
+			x.p.w.net.Controls.Hangup(x.p, uid)
 		}
-	}
-	for _, s := range gone {
-		s.Remove()
 	}
 }
 
@@ -185,9 +182,12 @@ func (x *wires) lend(payload []byte, fn func(lent []byte)) {
 // Link implements network.Extensions. It tells of a link that has gone up or down.
 func (x *wires) Link(e transport.LinkEvent) { x.p.rt.Enter(func() { x.watchers.TellLink(e) }) }
 
+// Dialled implements network.Extensions.
+func (x *wires) Dialled(to uint64, refused bool) {
+	x.p.mem.step(membership.Dialled{UID: view.UID(to), Refused: refused})
+}
+
 // flushed reports whether all that was appended to peers that can be reached was received.
 func (x *wires) flushed() bool {
-	return !slices.ContainsFunc(x.out, func(s *network.Stripe) bool {
-		return s.Busy()
-	})
+	return !slices.ContainsFunc(x.out, (*network.Stripe).Busy)
 }

@@ -112,7 +112,7 @@ func (c *candidates) eligible() []Probe { return c.kin(c.present()) }
 func (c *candidates) present() []Probe {
 	probes := []Probe{{
 		Self: c.cfg.Self, Expect: uint32(c.cfg.Expect), Knows: c.memory.Knows(),
-		AnyDisks: c.cfg.AnyDisks, Durable: c.cfg.Durable,
+		AnyDisks: c.cfg.AnyDisks, Durable: c.cfg.Durable, Ended: c.cfg.DiskEnded,
 	}}
 	for _, u := range sortedKeys(c.of) {
 		if p := c.of[u].probe; p.Expect > 0 {
@@ -186,6 +186,38 @@ func (c *candidates) needs(probes []Probe) ([]Known, error) {
 	}
 	slices.SortFunc(needs, Known.compare)
 	return needs, nil
+}
+
+// allEnded reports whether no node can run under a lease of a view that disks remember: a node is
+// here on the disk of each member that can have held one, and the incarnation before it has ended
+// for certain. Then a founding has nothing to wait for:
+//
+//  1. A view after those that are known here was decided by a quorum of the voters of one of these.
+//     Each of the quorum had it on its disk before (V5). All their disks are here, so it would be
+//     known. By the same argument none came after that.
+//  2. Earlier views had other members. Their leases had run out when a view without them was
+//     decided, or they had stopped (G4).
+//  3. An incarnation on one of these disks between that member and the last one has written nothing
+//     to it before that member's lease was over: it was in no view, and locked itself to none.
+//     DiskEnded is about one that has written.
+func (c *candidates) allEnded() bool {
+	probes := c.eligible()
+	needs, err := c.needs(probes)
+	if err != nil || len(needs) == 0 {
+		return false
+	}
+	ended := func(v view.Member) bool {
+		return c.cfg.Defects.Planted(defect.FoundsUnended) || slices.ContainsFunc(probes, func(p Probe) bool {
+			return p.Self.Disk == v.Disk && p.Ended
+		})
+	}
+	return !slices.ContainsFunc(needs, func(k Known) bool {
+		return !k.Complete || len(k.Voters) == 0 || !all(k.Voters, ended)
+	})
+}
+
+func all(members []view.Member, holds func(view.Member) bool) bool {
+	return !slices.ContainsFunc(members, func(m view.Member) bool { return !holds(m) })
 }
 
 // twoWay reports whether a node that was heard can be chosen: each of the two reaches the other at

@@ -64,11 +64,15 @@ func (o *oldLeases) tell(now, firstOver, over time.Time, out *Output) {
 
 // foundAfter is the time before which this node neither founds nor locks. A node whose disk was in
 // a cluster waits until the leases that its last incarnation granted have run out, unless that one
-// noted that none was in use when it ended, or had no other member (isOf). The wait is counted from
-// the latest time at which that incarnation can have granted something, as far as the driver knows
-// it. A node that has addresses to probe waits for two probes, to hear of a cluster.
+// noted that none was in use when it ended. The wait is counted from the latest time at which that
+// incarnation can have granted something, as far as the driver knows it. A node that has addresses
+// to probe waits for two probes, to hear of a cluster. When all that were in the last views are
+// here, and have ended before, there is no lease and no cluster to wait for.
 func (s *Seeker) foundAfter() time.Time {
 	at := s.start
+	if s.candidates.allEnded() {
+		return at
+	}
 	if len(s.targets.addrs) > 0 {
 		at = at.Add(2 * s.cfg.Beat)
 	}

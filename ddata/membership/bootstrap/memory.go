@@ -22,7 +22,7 @@ func (r Memory) Knows() (ks []Known) {
 		ks = append(ks, Known{
 			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.OnDisk(), Settled: r.Settled,
 			Sets: r.Last.Witnesses(), Durable: view.MergePatterns(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
-			Format: r.Last.Format,
+			Format: r.Last.Format, Complete: isComplete(r.Last),
 		})
 	}
 	if p := r.Pending; p != nil {
@@ -30,40 +30,26 @@ func (r Memory) Knows() (ks []Known) {
 			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded,
 			Voters: p.OnDisk(), Sets: p.Own(),
 			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves, Format: p.Format,
+			Complete: isComplete(p),
 		})
 	}
 	return ks
 }
 
+// isComplete reports whether the voters of a view that have a disk are all its full members.
+func isComplete(v *view.View) bool { return len(v.OnDisk()) == len(v.Full()) }
+
 // leasesOver is when the leases have run out that the last incarnation on this disk may have
 // granted, or may have known of when it installed a view. It is the zero time when there are none.
 // start is when this incarnation began.
 func (r *Memory) leasesOver(cfg *Config, start time.Time) time.Time {
-	if r.Last == nil && r.Pending == nil || r.Free || cfg.DiskEnded && r.isOf(cfg.Self.Disk) {
+	if r.Last == nil && r.Pending == nil || r.Free {
 		return time.Time{}
 	}
 	if d := cfg.DiskSince; !d.IsZero() && d.Before(start) {
 		start = d
 	}
 	return start.Add(cfg.Promise)
-}
-
-// isOf reports whether the node with a disk is the only member of each view that is remembered. Then,
-// if the last incarnation has ended, nothing runs under a lease that it answers for:
-//
-//  1. A view with another member follows only if this node has accepted it, or has locked itself to it.
-//     That was on the disk before it counted (V5). So the last incarnation was in no later view.
-//  2. It granted leases in its view to its members, which are itself. It has ended: that is what
-//     Config.DiskEnded says.
-//  3. What earlier incarnations and it granted in earlier views had run out when the view without
-//     those members was accepted, or they had stopped (G4).
-func (r *Memory) isOf(disk view.DiskID) bool {
-	for _, v := range []*view.View{r.Last, r.Pending} {
-		if v != nil && (len(v.Members) != 1 || v.Members[0].Disk != disk) {
-			return false
-		}
-	}
-	return true
 }
 
 // isStranger reports whether a cluster is another one than that which the disk remembers. A founding

@@ -34,6 +34,8 @@ type Known struct {
 	Durable []string       `cbor:"9,keyasint"`  // its patterns of durable keys, and those that were moving
 	Moves   uint16         `cbor:"10,keyasint"` // its View.Moves
 	Format  format.Level   `cbor:"11,keyasint"` // its View.Format
+	// Voters are all that can have held a lease in the view: each full member votes and has a disk
+	Complete bool `cbor:"12,keyasint,omitempty"`
 }
 
 // Probe is what a node without a cluster says to any node that may know of one. A member takes it
@@ -54,8 +56,9 @@ type Probe struct {
 	Knows []Known    `cbor:"10,keyasint"` // what its disk remembers
 	// other nodes without a cluster whose probes reach it at the address that it advertises, by uid
 	Peers  []Contact  `cbor:"11,keyasint"`
-	Choice []view.UID `cbor:"12,keyasint"` // the nodes that it would found with now; empty = not yet
-	Waits  bool       `cbor:"13,keyasint"` // leases that its last incarnation knew of may still run
+	Choice []view.UID `cbor:"12,keyasint"`           // the nodes that it would found with now; empty = not yet
+	Waits  bool       `cbor:"13,keyasint"`           // leases that its last incarnation knew of may still run
+	Ended  bool       `cbor:"14,keyasint,omitempty"` // the last incarnation on its disk has ended for certain
 }
 
 // JoinReply answers a Probe: there is a cluster, and these members may be asked to join.

@@ -187,6 +187,7 @@ func (s *Seeker) sendProbes(to []string) {
 		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first,
 		Knows: s.memory.Knows(),
 		Waits: s.now.Before(s.memory.leasesOver(&s.cfg, s.start)), Peers: s.candidates.contacts(),
+		Ended: s.cfg.DiskEnded,
 	}
 	if s.joining.cluster == 0 {
 		msg.Choice = s.choice()

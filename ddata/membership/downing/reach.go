@@ -8,7 +8,8 @@ import (
 
 // Reach tells which of the other members of the installed view this node hears. A message that came
 // makes a member reachable, and nothing else does. A member that was silent for UnreachableAfter is
-// unreachable.
+// unreachable. So is, at once, a member whose process seems to have ended: there was a connection to
+// it, and its machine refuses another. A message takes that back.
 //
 // What is heard only puts off the time at which a member falls silent. So Look looks at no member
 // before the first one could have fallen silent, except at those that were unreachable or are
@@ -28,6 +29,9 @@ type contact struct {
 	unreachable time.Time // since when it counts as unreachable; zero = reachable
 	suspected   bool      // a hint said that it is dead, and nothing was heard since
 	watched     bool      // heartbeats pass between it and this node: its silence means something
+	connected   bool      // it has answered an attempt to connect
+	refused     time.Time // since when its machine refuses connections, and nothing was heard; zero = it does not
+	misled      bool      // it was heard after its machine had refused a connection
 }
 
 // Change is a member that fell silent, or that is heard again.
@@ -51,9 +55,11 @@ func (r *Reach) Follow(now time.Time, others []view.Member, watched func(view.Me
 	for _, o := range others {
 		c := &contact{heard: now, watched: watched(o)}
 		if was := old[o.UID]; was != nil {
-			c.unreachable, c.suspected = was.unreachable, was.suspected
-			if was.watched {
-				c.heard = was.heard
+			watched, heard := c.watched, c.heard
+			*c = *was
+			c.watched = watched
+			if !was.watched {
+				c.heard = heard
 			}
 		}
 		r.contacts[o.UID] = c
@@ -68,6 +74,9 @@ func (r *Reach) Heard(u view.UID, now time.Time) bool {
 		return false
 	}
 	c.heard, c.suspected = now, false
+	if !c.refused.IsZero() {
+		c.refused, c.misled = time.Time{}, true
+	}
 	if c.unreachable.IsZero() {
 		return false
 	}
@@ -89,6 +98,45 @@ func (r *Reach) Suspect(u view.UID, now time.Time) {
 	r.lookAt = time.Time{}
 }
 
+// Connect notes that a member has answered an attempt to connect.
+func (r *Reach) Connect(u view.UID) {
+	if c := r.contacts[u]; c != nil {
+		c.connected, c.misled, c.refused = true, false, time.Time{}
+	}
+}
+
+// Refuse notes that a member's machine refuses connections to it. It means nothing if there never was
+// one. A member that was heard after such a refusal lives behind a machine that refuses connections:
+// until it is connected again, a refusal means something only after a silence.
+func (r *Reach) Refuse(u view.UID, now time.Time) {
+	c := r.contacts[u]
+	if c == nil || !c.connected || !c.refused.IsZero() || c.misled && now.Before(c.heard.Add(r.least)) {
+		return
+	}
+	c.refused = now
+	r.lookAt = time.Time{}
+}
+
+// RefusedSince returns since when a member's machine refuses connections to it while nothing is heard
+// of it; zero = it does not.
+func (r *Reach) RefusedSince(u view.UID) time.Time {
+	if c := r.contacts[u]; c != nil {
+		return c.refused
+	}
+	return time.Time{}
+}
+
+// Ended returns those of some nodes whose process seems to have ended: their machine refuses
+// connections. They come in the order of the nodes.
+func (r *Reach) Ended(members []view.Member) (ended []view.UID) {
+	for _, o := range members {
+		if !r.RefusedSince(o.UID).IsZero() {
+			ended = append(ended, o.UID)
+		}
+	}
+	return ended
+}
+
 // Look compares what was heard of the members with the silence that they are allowed. It returns
 // the changes in the order of the members, and when to look again.
 func (r *Reach) Look(now time.Time, members []view.Member) (changes []Change, again time.Time) {
@@ -98,7 +146,7 @@ func (r *Reach) Look(now time.Time, members []view.Member) (changes []Change, ag
 	r.lookAt = now.Add(r.after)
 	for _, o := range members {
 		c := r.contacts[o.UID]
-		if c == nil || !c.watched && !c.suspected && c.unreachable.IsZero() {
+		if c == nil || !c.watched && !c.suspected && c.refused.IsZero() && c.unreachable.IsZero() {
 			continue
 		}
 		limit := c.heard.Add(r.allowed(c))
@@ -117,9 +165,12 @@ func (r *Reach) Look(now time.Time, members []view.Member) (changes []Change, ag
 	return changes, r.lookAt
 }
 
-// allowed is how long a member may be silent. A hint halves it.
+// allowed is how long a member may be silent. A hint halves it, and a refused connection ends it.
 func (r *Reach) allowed(c *contact) time.Duration {
-	if c.suspected {
+	switch {
+	case !c.refused.IsZero():
+		return 0
+	case c.suspected:
 		return max(r.after/2, r.least)
 	}
 	return r.after

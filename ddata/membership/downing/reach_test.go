@@ -68,3 +68,53 @@ func TestAWordLiftsASuspicion(t *testing.T) {
 		t.Error("reachable after its whole silence:", changes)
 	}
 }
+
+// TestARefusedConnectionIsAnEnd: a member to which there was a connection, and whose machine refuses
+// another, is unreachable at once. A message or a connection takes that back. After a message a
+// refusal means something only after a silence, until there is a connection again.
+func TestARefusedConnectionIsAnEnd(t *testing.T) {
+	const beat, after = time.Second, 8 * time.Second
+	start, members := time.Unix(1000, 0), []view.Member{{UID: 2}, {UID: 3}}
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	r := NewReach(after, beat)
+	r.Follow(start, members, func(o view.Member) bool { return o.UID == 2 })
+	hears := func(d time.Duration, u view.UID, want bool) {
+		t.Helper()
+		r.Look(at(d), members)
+		if r.Hears(u) != want || r.RefusedSince(u).IsZero() != want {
+			t.Errorf("at %v: heard %t, refused since %v", d, r.Hears(u), r.RefusedSince(u))
+		}
+	}
+	r.Refuse(2, start)
+	hears(0, 2, true) // there never was a connection
+	r.Connect(2)
+	r.Connect(3)
+	r.Connect(9)
+	r.Refuse(9, start)
+	r.Refuse(2, at(time.Second))
+	r.Refuse(2, at(2*time.Second))
+	hears(2*time.Second, 2, false)
+	if ended := r.Ended(members); len(ended) != 1 || ended[0] != 2 || !r.RefusedSince(2).Equal(at(time.Second)) {
+		t.Errorf("ended: %v, since %v", ended, r.RefusedSince(2))
+	}
+	r.Refuse(3, at(2*time.Second)) // its silence means nothing, but this does
+	hears(2*time.Second, 3, false)
+	r.Follow(at(2*time.Second), members, func(view.Member) bool { return true })
+	hears(2*time.Second, 2, false)
+	if !r.Heard(2, at(3*time.Second)) {
+		t.Error("the word of a living one is not told")
+	}
+	hears(3*time.Second, 2, true)
+	r.Refuse(2, at(3*time.Second+2*beat-1))
+	hears(3*time.Second+2*beat-1, 2, true)
+	r.Refuse(2, at(3*time.Second+2*beat))
+	hears(3*time.Second+2*beat, 2, false)
+	r.Heard(2, at(6*time.Second))
+	r.Connect(2)
+	r.Refuse(2, at(6*time.Second))
+	hears(6*time.Second, 2, false)
+	r.Connect(2)
+	if r.Look(at(6*time.Second+1), members); !r.RefusedSince(2).IsZero() {
+		t.Error("a connection does not take the refusal back")
+	}
+}

@@ -14,7 +14,8 @@ import (
 // modified.
 type Message interface{ fmt.Stringer }
 
-// Current is a message that counts in one view only: a heartbeat, a grant, or one of a ballot.
+// Current is a message that counts in one view only: a heartbeat, a grant, what a member finds of
+// others, or one of a ballot.
 type Current interface {
 	Message
 	// In returns the cluster and the epoch of that view.
@@ -66,6 +67,16 @@ type Grant struct {
 	Granted bool  // false: heard, but nothing is granted now
 	Arbiter bool  // and so does the arbiter
 	Closes  bool  // the layers above know a view that is Closing
+}
+
+// Crashed goes to the voters, at once and each interval, while the sender finds members ended: it had
+// connections to them, their machines refuse others, and nothing was heard of them since. It is also
+// said once when that changes. It is written from format.Crashes on.
+type Crashed struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster view.ClusterID
+	Epoch   view.Epoch
+	Members []view.UID // sorted
 }
 
 // Fetch asks for the receiver's view, because it is said to be newer.
@@ -146,6 +157,9 @@ func (h Heartbeat) In() (view.ClusterID, view.Epoch) { return h.Cluster, h.Epoch
 func (g Grant) In() (view.ClusterID, view.Epoch) { return g.Cluster, g.Epoch }
 
 // In implements Current.
+func (c Crashed) In() (view.ClusterID, view.Epoch) { return c.Cluster, c.Epoch }
+
+// In implements Current.
 func (p Prepare) In() (view.ClusterID, view.Epoch) { return p.Cluster, p.Epoch }
 
 // In implements Current.
@@ -192,6 +206,9 @@ func (g Grant) String() string {
 	}
 	return fmt.Sprintf("grant %v", g.Epoch)
 }
+
+// String prints the message.
+func (c Crashed) String() string { return fmt.Sprintf("crashed %v %v", c.Epoch, c.Members) }
 
 // String prints the message.
 func (f Fetch) String() string { return "fetch" }

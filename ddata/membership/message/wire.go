@@ -47,6 +47,7 @@ const (
 	kindAccepted
 	kindRejected
 	kindLearned
+	kindCrashed
 )
 
 // A view of the most members is one that cbor.Records decodes.
@@ -104,6 +105,8 @@ func kindOf(m Message) kind {
 		return kindRejected
 	case Learned:
 		return kindLearned
+	case Crashed:
+		return kindCrashed
 	}
 	panic(fmt.Sprintf("membership: %T is no message", m))
 }
@@ -138,6 +141,8 @@ func decodeKind(k kind, b []byte) (Message, error) {
 		return decodeAs[Rejected](b)
 	case kindLearned:
 		return decodeAs[Learned](b)
+	case kindCrashed:
+		return decodeAs[Crashed](b)
 	}
 	return nil, errors.New("unknown kind")
 }
@@ -177,6 +182,8 @@ func checkMessage(m Message) error {
 		if m.Arbiter && !m.Granted {
 			return errors.New("the arbiter grants alone")
 		}
+	case Crashed:
+		return view.CheckSorted(m.Members, view.MembersMax)
 	case Prepare:
 		return view.CheckSorted(m.Drops, view.MembersMax)
 	case Prepared:

@@ -20,6 +20,7 @@ type Config struct {
 	Enough      func(members []view.Member) bool // whether the first members may come up
 	Beat        time.Duration                    // the time between heartbeats
 	StableAfter time.Duration                    // for how long a member is unreachable before it is dropped
+	CrashAfter  time.Duration                    // and one that all voters find ended
 	Promise     time.Duration                    // for how long a promise runs
 	Defects     defect.Set                       // planted by a test
 }

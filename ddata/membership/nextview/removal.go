@@ -131,9 +131,36 @@ func (c *composer) removalDue(o view.Member) removal {
 	case c.superseded(o):
 		return removal{due: c.Now, consented: stopped}
 	case c.Strategy.DropsUnreachable():
-		return removal{due: silentSince.Add(c.StableAfter), consented: stopped, silent: true}
+		due := silentSince.Add(c.StableAfter)
+		if since := c.Reach.RefusedSince(o.UID); !since.IsZero() && c.crashesAgree() {
+			due = earlier(due, since.Add(c.CrashAfter))
+		}
+		return removal{due: due, consented: stopped, silent: true}
 	}
 	return removal{}
+}
+
+// crashesAgree reports whether the picture is settled although members are missing: this node finds
+// the processes of all of these ended, each other voter has lately said that it finds the same
+// ended, and all others are heard.
+func (c *composer) crashesAgree() bool {
+	ended := c.Reach.Ended(c.View.Members)
+	lately := c.Now.Add(-2 * c.Beat)
+	for _, o := range c.View.Members {
+		switch {
+		case o.UID == c.Self || slices.Contains(ended, o.UID):
+		case !c.Reachable(o.UID), c.View.Votes(o) && !slices.Equal(c.Reports.Crashed(o.UID, lately), ended):
+			return false
+		}
+	}
+	return true
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // votesUntilLeaving reports whether a member must be Leaving before it goes, so that another comes

@@ -18,8 +18,8 @@ type Table struct {
 	peers map[view.UID]*peer
 }
 
-// peer is what another member has said. Frozen in flags, epoch and frozenAt belong to the epoch of
-// the view.
+// peer is what another member has said. Frozen in flags, epoch, frozenAt and crashed belong to the
+// epoch of the view.
 type peer struct {
 	flags    Flags // as its last heartbeat said
 	settled  view.Epoch
@@ -27,6 +27,8 @@ type peer struct {
 	offers   []view.Service // for which a view had yet to list it
 	epoch    view.Epoch     // of its last heartbeat
 	frozenAt time.Time      // when it was first seen frozen
+	crashed  []view.UID     // the members that it finds ended, sorted
+	crashAt  time.Time      // when it said so
 
 	knowsStopped bool       // it has said that it knows that this node has stopped
 	learned      view.Epoch // of the newest view that it has said to know, beside its heartbeats
@@ -58,6 +60,7 @@ func (t *Table) Follow(v *view.View) {
 		if q := old[o.UID]; q != nil {
 			*p = *q
 			p.flags, p.epoch, p.frozenAt = q.flags&^Frozen, 0, time.Time{}
+			p.crashed, p.crashAt = nil, time.Time{}
 		}
 		t.peers[o.UID] = p
 	}
@@ -105,6 +108,22 @@ func (t *Table) Arrive(u view.UID, e view.Epoch) bool {
 	later := p.epoch < e
 	p.epoch = e
 	return later
+}
+
+// HearCrashed takes which members another member finds ended, and reports whether that is news.
+func (t *Table) HearCrashed(u view.UID, now time.Time, crashed []view.UID) (news bool) {
+	p := t.peers[u]
+	news = !slices.Equal(p.crashed, crashed)
+	p.crashed, p.crashAt = crashed, now
+	return news
+}
+
+// Crashed returns which members another member finds ended, if it has said so at a time or after.
+func (t *Table) Crashed(u view.UID, since time.Time) []view.UID {
+	if p := t.peers[u]; p != nil && !p.crashAt.Before(since) {
+		return p.crashed
+	}
+	return nil
 }
 
 // HearClosing notes whether another member's layers above know a view that is Closing.

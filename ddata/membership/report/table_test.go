@@ -50,3 +50,24 @@ func TestTableAnswersForThisNode(t *testing.T) {
 		t.Errorf("%v, settled %v, moved %d", got, table.Settled(1), table.Moved(1))
 	}
 }
+
+// TestCrashedIsOfLateAndOfOneEpoch: what a member finds ended counts for a while, and in one epoch.
+func TestCrashedIsOfLateAndOfOneEpoch(t *testing.T) {
+	now := time.Unix(1000, 0)
+	table := NewTable(1, &Own{})
+	v := &view.View{Members: []view.Member{{UID: 1}, {UID: 2}, {UID: 3}}}
+	table.Follow(v)
+	if !table.HearCrashed(2, now, []view.UID{3}) || table.HearCrashed(2, now, []view.UID{3}) {
+		t.Error("what is new is told wrongly")
+	}
+	if got := table.Crashed(2, now); len(got) != 1 || got[0] != 3 {
+		t.Errorf("crashed: %v", got)
+	}
+	if table.Crashed(2, now.Add(1)) != nil || table.Crashed(3, now) != nil || table.Crashed(9, now) != nil {
+		t.Error("what was said long ago, or never, counts")
+	}
+	table.Follow(v)
+	if table.Crashed(2, now) != nil {
+		t.Error("the next epoch knows it")
+	}
+}

@@ -63,6 +63,9 @@ func (g *Granter) wait(s *Scene, drops []view.UID, arbiter time.Duration) (wait 
 		return 0
 	}
 	for _, u := range drops {
+		if g.cfg.Defects.Planted(defect.EndIsExpiry) && !s.Reach.RefusedSince(u).IsZero() {
+			continue
+		}
 		if s.Reports.Has(u) && s.View.MayHoldLease(u) {
 			wait = max(wait, g.promises.Until(u).Sub(s.Now), arbiter)
 		}

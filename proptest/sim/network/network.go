@@ -64,6 +64,9 @@ type Extensions interface {
 	Lost(to uint64, ch transport.Channel, payload []byte, sent bool)
 	// Link tells of a connection that has gone up or down.
 	Link(transport.LinkEvent)
+	// Dialled tells how an attempt to make the control connection to a peer has ended: it was refused,
+	// or the peer has answered.
+	Dialled(to uint64, refused bool)
 }
 
 // World is where the processes live.
@@ -107,14 +110,15 @@ type Network struct {
 	settings Settings
 	Traffic  Traffic
 	// blocked[a] has bit b when nothing gets from slot a to slot b.
-	blocked [64]uint64
-	flapped [64]uint64 // the same, for what comes and goes by itself
-	links   map[linkKey]*link
-	stripes []*Stripe                           // of the Data lanes of extensions, in the order of their first use
-	lose    func(from, to int, pk *Packet) bool // nil: none; see LoseBy
-	hold    func(from, to int) int64            // nil: none; see HoldBy
-	slow    []SlowLink
-	lent    []byte // what a machine is given: as with the transport, the bytes are its only during the call
+	blocked  [64]uint64
+	flapped  [64]uint64 // the same, for what comes and goes by itself
+	links    map[linkKey]*link
+	Controls *Controls
+	stripes  []*Stripe                           // of the Data lanes of extensions, in the order of their first use
+	lose     func(from, to int, pk *Packet) bool // nil: none; see LoseBy
+	hold     func(from, to int) int64            // nil: none; see HoldBy
+	slow     []SlowLink
+	lent     []byte // what a machine is given: as with the transport, the bytes are its only during the call
 }
 
 type linkKey struct {
@@ -136,7 +140,9 @@ const heldMax = 4096
 
 // New is a network without faults of links. The world and the trace belong to the caller.
 func New(s Settings, w World, rng *rand.Rand, t *trace.Trace) *Network {
-	return &Network{w: w, rng: rng, trace: t, settings: s, links: map[linkKey]*link{}}
+	n := &Network{w: w, rng: rng, trace: t, settings: s, links: map[linkKey]*link{}}
+	n.Controls = &Controls{n: n}
+	return n
 }
 
 // LoseBy has lose decide which packets of the control lane get lost from slot to slot, by what they
@@ -151,6 +157,7 @@ func (n *Network) HoldBy(hold func(from, to int) int64) { n.hold = hold }
 func (n *Network) Heal() {
 	n.Cut(nil)
 	n.Flap(nil)
+	n.Controls.heal()
 	n.settings.Loss, n.settings.Duplicate, n.settings.Straggle = 0, 0, 0
 	n.lose, n.hold, n.slow = nil, nil, nil
 }
@@ -158,6 +165,7 @@ func (n *Network) Heal() {
 // Cut sets which slots cannot reach which; nil heals.
 func (n *Network) Cut(f func(from, to int) bool) {
 	n.blocked = n.closed("CUT", n.blocked, f)
+	n.Controls.cut(f != nil)
 	if f != nil {
 		n.Traffic.Cuts++
 	}
@@ -322,7 +330,8 @@ func (n *Network) reset(l *link) {
 	l.since = -1
 }
 
-// ResetBetween breaks the FIFO connections between two slots.
+// ResetBetween breaks the connections between two slots. The next control connections may be refused a
+// few times, although the processes live.
 func (n *Network) ResetBetween(a, b Endpoint) {
 	for _, pair := range [][2]Endpoint{{a, b}, {b, a}} {
 		for _, la := range []Lane{Data, Bulk} {
@@ -336,6 +345,9 @@ func (n *Network) ResetBetween(a, b Endpoint) {
 			s.breaks()
 		}
 	})
+	n.Controls.breaks(func(c *control) bool {
+		return c.from == a && c.to == b || c.from == b && c.to == a
+	}, n.rng.IntN(3))
 }
 
 // Depart ends what others send to a process that has left in order.
@@ -374,6 +386,7 @@ var overwritten = [256]byte(bytes.Repeat([]byte{0xa5}, 256))
 // Forget drops the connections of a process that ended; what it had sent may still arrive.
 func (n *Network) Forget(p Endpoint) {
 	n.endStripes(p)
+	n.Controls.end(p)
 	for k, l := range n.links { // order: only deletes
 		if l.to == p || l.from == p {
 			delete(n.links, k)

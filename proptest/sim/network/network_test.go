@@ -25,14 +25,15 @@ type world struct {
 }
 
 type end struct {
-	uid    uint64
-	slot   int
-	dead   bool
-	got    []string
-	lent   []byte
-	taken  []string
-	back   []string
-	events []bool
+	uid     uint64
+	slot    int
+	dead    bool
+	got     []string
+	lent    []byte
+	taken   []string
+	back    []string
+	events  []bool
+	dialled []string
 }
 
 func newWorld(s network.Settings, nodes int) *world {
@@ -83,7 +84,11 @@ func (e *end) UID() uint64                    { return e.uid }
 func (e *end) Slot() int                      { return e.slot }
 func (e *end) Alive() bool                    { return !e.dead }
 func (e *end) Extensions() network.Extensions { return e }
-func (e *end) Link(ev transport.LinkEvent)    { e.events = append(e.events, ev.Up) }
+
+func (e *end) Dialled(to uint64, refused bool) {
+	e.dialled = append(e.dialled, fmt.Sprintf("%d %t", to, refused))
+}
+func (e *end) Link(ev transport.LinkEvent) { e.events = append(e.events, ev.Up) }
 
 func (e *end) Receive(pk network.Packet) {
 	e.got, e.lent = append(e.got, string(pk.Payload)), pk.Payload
@@ -225,5 +230,58 @@ func TestFlapsAreBesideCuts(t *testing.T) {
 	}
 	if c := w.net.Traffic; c.Cuts != 1 || c.Flaps != 1 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestControlConnectionsTellOfEnds: an attempt brings an answer or a refusal; a refusal where the
+// process has ended, and, at times, at a cut and after a reset. A cut that swallows brings nothing.
+func TestControlConnectionsTellOfEnds(t *testing.T) {
+	told := map[string]bool{}
+	for seed := range 40 {
+		w := newWorld(network.Settings{}, 3)
+		a, b, c := w.ends[0], w.ends[1], w.ends[2]
+		w.net.Controls.Dial(a, b)
+		w.net.Controls.Dial(a, b)
+		w.net.Controls.Dial(a, c)
+		w.run(time.Second)
+		if slices.Sort(a.dialled); !slices.Equal(a.dialled, []string{"2 false", "3 false"}) {
+			t.Fatalf("connected: %v", a.dialled)
+		}
+		for range seed { // other draws
+			w.net.Cut(func(from, to int) bool { return false })
+		}
+		a.dialled = nil
+		w.net.Cut(func(from, to int) bool { return from == 1 || to == 1 })
+		w.run(10 * time.Second)
+		told[fmt.Sprint("cut ", len(a.dialled) > 0)] = true
+		if slices.Contains(a.dialled, "2 false") || slices.Contains(a.dialled, "3 true") {
+			t.Fatalf("at a cut: %v", a.dialled)
+		}
+		w.net.Heal()
+		w.run(15 * time.Second)
+		a.dialled = nil
+		w.net.ResetBetween(a, b)
+		w.run(25 * time.Second)
+		told[fmt.Sprint("reset ", a.dialled[0])] = true
+		if a.dialled[len(a.dialled)-1] != "2 false" {
+			t.Fatalf("after a reset: %v", a.dialled)
+		}
+		a.dialled, c.dead = nil, true
+		w.net.Forget(c)
+		w.run(35 * time.Second)
+		if len(a.dialled) < 2 || slices.Contains(a.dialled, "3 false") || slices.Contains(a.dialled, "2 true") {
+			t.Fatalf("after an end: %v", a.dialled)
+		}
+		w.net.Controls.Hangup(a, 3)
+		a.dialled = nil
+		w.run(45 * time.Second)
+		if len(a.dialled) > 0 {
+			t.Fatalf("no peer any more: %v", a.dialled)
+		}
+	}
+	for _, want := range []string{"cut true", "cut false", "reset 2 true", "reset 2 false"} {
+		if !told[want] {
+			t.Errorf("never: %s", want)
+		}
 	}
 }

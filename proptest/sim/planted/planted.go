@@ -104,6 +104,10 @@ var further = []one{
 	{"no-freeze", "grants go on after a proposal was accepted", plant(defect.NoFreeze)},
 	{"lease-from-reply", "the lease counts from the answer", plant(defect.LeaseFromReply)},
 	{"no-v2", "a refusing acceptor goes on granting", plant(defect.NoV2)},
+	{"end-is-expiry", "a member whose machine refuses connections is dropped although its lease may still run",
+		plant(defect.EndIsExpiry)},
+	{"founds-unended", "founders wait for no lease when a quorum of the disks is there",
+		plant(defect.FoundsUnended)},
 	{"stopped-holds", "a node that has said that it stopped keeps its lease (V3)", plant(defect.StoppedHolds)},
 	{"oldest-first", "a member that starts a type later takes over from the one in charge of it",
 		plant(defect.OldestFirst)},
@@ -263,6 +267,7 @@ var HuntedIn = map[string]options.Plan{
 	"leave-unsettled":    {Scenario: options.ManyLeave},
 	"goes-untold":        {Scenario: options.Stops},
 	"stale-mark":         {Scenario: options.OldLeases},
+	"founds-unended":     {Scenario: options.OldLeases},
 	"told-unstored":      {Swarm: options.Cluster},
 	"rest-forgotten":     {Scenario: options.ColdRestarts},
 	"record-unwritten":   {Scenario: options.ColdRestarts},
@@ -305,8 +310,9 @@ var HuntedIn = map[string]options.Plan{
 // HuntedFrom is the seed from which a defect is looked for, where it is not 1: the seeds before it take
 // long and do not show the defect. A change of the worlds can move it.
 var HuntedFrom = map[string]uint64{
-	"no-token-check":        20,
-	"only-last-disks":       55,
+	"move-unasked":          38,
+	"no-token-check":        50,
+	"only-last-disks":       35,
 	"reminds-any-order":     91,
 	"remembers-any-hosting": 65,
 	"told-unstored":         37,
