@@ -28,6 +28,7 @@ type clients[M, S any] struct {
 	e         *Entity[M, S]
 	x         *trial[M]
 	doors     *doors
+	delivers  deliveries[M]
 	regions   map[uint64]*sharding.Region[M] // by UID; only looked up
 	known     []error                        // with which entities answer
 	homes     map[int]int                    // slots of entities, when they started last; only looked up
@@ -51,6 +52,7 @@ func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trac
 			stored{c.tell}),
 		reminders: journals.NewReminders(journals.Defects{}, w.Violate),
 	}
+	c.delivers = newDeliveries(c.x, w, rs)
 	at := func(d time.Duration, run func()) { w.After(workload.Forms+d, nil, run) }
 	for i, a := range c.x.acts {
 		at(a.at, func() { c.act(i, a) })
@@ -78,6 +80,11 @@ func (c *clients[M, S]) Start(p workload.Process) {
 		c.watch(n, &t)
 		c.regions[p.UID()], err = sharding.StartAt(p.Host(), t, false)
 	}
+	if err == nil {
+		err = c.delivers.start(p, c.regions[p.UID()], func(id, producer string, seq uint64, m M, again bool) {
+			c.given(n, id, producer, seq, m, again)
+		})
+	}
 	if err != nil {
 		c.w.Violate("the type starts", "%v: %v", n, err)
 	}
@@ -99,6 +106,9 @@ func (c *clients[M, S]) watch(n *Node, t *sharding.EntityType[M]) {
 		}
 	}
 	t.OnEvent = func(ev events.Event) {
+		if !n.p.Alive() {
+			return // its routines are unwound
+		}
 		line, _, _ := strings.Cut(fmt.Sprintf("%v: %+v", n, ev), "\n") // no stack of a slow handler
 		c.tell("%s", line)
 		if e, is := ev.(sharding.Event); is && e.What.Kind == protocol.StrategyFailed {
@@ -115,6 +125,15 @@ func (c *clients[M, S]) watch(n *Node, t *sharding.EntityType[M]) {
 func (c *clients[M, S]) handles(n *Node, id string, m M) {
 	if entity, known := numberOf(id); known && c.e.Internal(m) {
 		c.tell("%s on %v handles %+v", id, n, m)
+		c.history(entity).begin(c.w.Now(), len(c.x.acts)+1, m)
+	}
+}
+
+// given notes a message that a handler is given. One that a handler had before may take effect again, if the
+// user says so.
+func (c *clients[M, S]) given(n *Node, id, producer string, seq uint64, m M, again bool) {
+	c.tell("%s on %v is given message %d of producer %s: %s", id, n, seq, producer, nameOf(m))
+	if entity, known := numberOf(id); known && again && c.e.Repeats {
 		c.history(entity).begin(c.w.Now(), len(c.x.acts)+1, m)
 	}
 }
@@ -164,6 +183,12 @@ func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]
 	ctx, cancel := p.WithTimeout(context.Background(), askMost)
 	defer cancel()
 	region := c.regions[p.UID()]
+	if op.delivers {
+		answer := c.delivers.deliver(ctx, p, idOf(entity), op.msg)
+		h.end(at, c.w.Now(), answer)
+		c.tell("%s: the client of %v, %v, has %v", idOf(entity), p, op, answer)
+		return nil
+	}
 	if op.ask == nil {
 		if err := region.Tell(ctx, idOf(entity), op.msg); err != nil {
 			c.tell("%v does not tell %s: %v", p, idOf(entity), err)
@@ -218,6 +243,11 @@ func (c *clients[M, S]) final() {
 	c.w.After(c.pause, nil, c.final)
 	c.pause = min(2*c.pause, pauseMost)
 	all := c.w.Processes()
+	for _, p := range all {
+		if c.usable(p) {
+			c.delivers.flush(p)
+		}
+	}
 	if slices.ContainsFunc(all, func(p workload.Process) bool { return p.UID() == c.asker }) || c.Missing() == "" {
 		return
 	}
@@ -255,11 +285,15 @@ func (c *clients[M, S]) Missing() string {
 			return text
 		}
 	}
-	return ""
+	return c.delivers.missing(c.w.Processes())
 }
 
 // Finish implements workload.Workload: it holds what clients were told against the model.
 func (c *clients[M, S]) Finish() {
+	if lost := c.delivers.lost(c.w.Processes()); lost != "" {
+		c.w.Violate("what a queue has is handled", "%s", lost)
+		return
+	}
 	for _, entity := range c.x.entities() {
 		v, err := judge(*c.history(entity), c.e.Model)
 		switch {

@@ -18,6 +18,13 @@
 //		}.Check(t)
 //	}
 //
+// An operation may be one that a producer delivers ([Deliver], package sharding/delivery): each node has a
+// producer then, which in half of the worlds has a queue that survives its node. To the Model a delivered
+// message happens once, between its beginning and its confirmation; what comes to a later incarnation again
+// must have no effect, unless Entity.Repeats allows for it. Handlers are watched too: they are given all
+// that a producer has sent, in order, and nothing again that their incarnation has handled. What is
+// confirmed, or leaves a queue, was handled. In the end all is confirmed that producers hold.
+//
 // # What happens in a world
 //
 // Nodes crash and start again, stand still as after SIGSTOP, leave in order and come back, are cut off,
@@ -42,6 +49,8 @@
 //     makes the story differ from run to run: that is told only of a trial that fails.
 //   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which
 //     one that is linearizable cannot: test such types for what survives.
+//   - What a producer without a queue holds is lost with its node, and the history has an operation without
+//     an answer. Producers have no Config of the user's, nor a Queue of the user's own.
 //   - A history for which the checker finds no verdict in ten seconds passes. Many operations at one time,
 //     on one entity, without answers, make that likely.
 //   - That no failure was found says nothing of the worlds that were not played.

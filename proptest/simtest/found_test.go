@@ -81,6 +81,7 @@ func (r *register) Receive(c *sharding.Context[access], m access) error {
 func TestFaultsAreFound(t *testing.T) {
 	for name, most := range map[string]int{
 		"TestUnfencedAccounts": 6, "TestForgetfulRegister": 3, "TestHalfRemoved": 3,
+		"TestCountedTwice": 4,
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, out := failing.Found(t, name, most, "-rapid.checks=20000")

@@ -50,6 +50,7 @@ type trial[M any] struct {
 	store   journals.Faults
 	length  time.Duration
 	last    Op[M] // of each entity, when all is well
+	queued  bool  // producers have queues
 }
 
 // Pauses between two steps, how long faults last, and when nodes stand still in a call.
@@ -124,7 +125,7 @@ func draw[M any](t *rapid.T, size Size, kinds []kind, op func(*rapid.T) Op[M]) *
 			x.add(now, s)
 		}
 	}
-	x.length = max(x.length, now) + settleAfter
+	x.length, x.queued = max(x.length, now)+settleAfter, r.IntN(2) == 0
 	return x
 }
 
