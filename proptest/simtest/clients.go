@@ -11,7 +11,6 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -47,11 +46,7 @@ func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trac
 	c.told = told{w: w, trace: t}
 	c.regions, c.histories, c.heard = map[uint64]*sharding.Region[M]{}, map[int]*history[M]{}, map[int]any{}
 	c.homes = map[int]int{}
-	c.doors = &doors{
-		store: journals.New(c.x.store, journals.Defects{}, w, rs.Stream("stores", 0), t,
-			stored{c.tell}),
-		reminders: journals.NewReminders(journals.Defects{}, w.Violate),
-	}
+	c.doors = newDoors(c.x.store, c.x.outages, &c.told, rs)
 	c.delivers = newDeliveries(c.x, w, rs)
 	at := func(d time.Duration, run func()) { w.After(workload.Forms+d, nil, run) }
 	for i, a := range c.x.acts {
@@ -60,12 +55,6 @@ func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trac
 	c.tellFaults(c.x.faults)
 	for _, h := range c.x.holds {
 		at(h.at, func() { c.hold(h) })
-	}
-	for _, o := range c.x.outages {
-		at(o.at, func() {
-			c.tell("%v", o)
-			c.doors.store.Fail(o.node, o.long)
-		})
 	}
 	return c
 }
@@ -140,16 +129,9 @@ func (c *clients[M, S]) given(n *Node, id, producer string, seq uint64, m M, aga
 
 // hold has the node on which an entity has started last stand still.
 func (c *clients[M, S]) hold(h hold) {
-	slot, is := c.homes[h.entity]
-	if !is {
-		return // it has not started
+	if slot, is := c.homes[h.entity]; is { // it has started
+		c.doors.still(slot, h.in)
 	}
-	call := "its next call"
-	if h.in.Skip > 0 {
-		call = fmt.Sprintf("call %d after its next one", h.in.Skip)
-	}
-	c.tell("n%d is to stand still %v %s, until another node has taken over", slot, h.in.When, call)
-	c.doors.store.Still(slot, h.in)
 }
 
 // askMost is how long a client waits for an answer.

@@ -25,6 +25,20 @@
 // that a producer has sent, in order, and nothing again that their incarnation has handled. What is
 // confirmed, or leaves a queue, was handled. In the end all is confirmed that producers hold.
 //
+// A [Singleton] is what runs on one node at a time: the real driver (package ddata/singletons) runs the
+// user's Run on each node. Two runs never have nodes that hold their leases at one instant, looked at when
+// one begins and each 50 ms; tokens rise; a run is under way in the end, or has ended by itself. What runs
+// write outside is the user's Invariant, which is asked after each [Node.Call].
+//
+//	func TestReports(t *testing.T) {
+//		var sent store
+//		simtest.Singleton{
+//			Begin:     func() { sent = store{} },
+//			Run:       func(ctx context.Context, n *simtest.Node, token ddata.FencingToken) error { return report(ctx, n, &sent, token) },
+//			Invariant: func() error { return sent.twice() },
+//		}.Check(t)
+//	}
+//
 // # What happens in a world
 //
 // Nodes crash and start again, stand still as after SIGSTOP, leave in order and come back, are cut off,
@@ -53,5 +67,7 @@
 //     an answer. Producers have no Config of the user's, nor a Queue of the user's own.
 //   - A history for which the checker finds no verdict in ten seconds passes. Many operations at one time,
 //     on one entity, without answers, make that likely.
+//   - A Run that waits by something else than its Node stops the world, as a handler does. What it does
+//     outside without Node.Call happens at once, and meets no failure.
 //   - That no failure was found says nothing of the worlds that were not played.
 package simtest

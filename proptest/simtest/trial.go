@@ -78,6 +78,12 @@ var (
 		aFault + kind(workload.Pause), aFault + kind(workload.Crash), aFault + kind(workload.Leave),
 		aFault + kind(workload.Cut), aFault + kind(workload.SlowDisk),
 	}
+	ofSingletons = []kind{
+		aHold, aHold, aHold, aHold, anOutage,
+		aFault + kind(workload.Pause), aFault + kind(workload.Pause), aFault + kind(workload.Crash),
+		aFault + kind(workload.Leave), aFault + kind(workload.Cut), aFault + kind(workload.Cut),
+		aFault + kind(workload.SlowDisk),
+	}
 	ofData = []kind{
 		anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct,
 		aFault + kind(workload.Pause), aFault + kind(workload.Crash), aFault + kind(workload.Leave),
