@@ -8,15 +8,12 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
-	"github.com/coterie-go/coterie/ddata/membership/singleton"
-	"github.com/coterie-go/coterie/ddata/runloop"
-	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// What another node has waiting in front of the membership, of a Replicator and of a singleton is
-// bounded for each, what is above it is counted, and what was taken makes room. The machines are
-// held up in the middle of a step.
+// What another node has waiting in front of the membership and of a Replicator is bounded for each,
+// what is above it is counted, and what was taken makes room. The machines are held up in the middle of
+// a step.
 func TestPeersInboxesAreBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -32,24 +29,8 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// its loop is not started: its steps are made below
-	s := &Singleton{n: n, cfg: SingletonConfig{Name: "one"}, admission: newAdmission(n)}
-	s.m = singleton.New(singleton.Config{
-		Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second,
-	})
-	s.loop = runloop.New(scheduler.Goroutines{}, singletonDriver{s}, inboxMax)
-	if err := n.singletons.add(s); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		n.singletons.mu.Lock()
-		defer n.singletons.mu.Unlock()
-		delete(n.singletons.byName, "one")
-	}()
-
 	const stranger, crowd = transport.NodeID(4711), 10_000
 	probe := message.Append(nil, message.Heartbeat{})
-	word := appendWord(nil, "one", singleton.Done)
 	held := func(force func(do func()) bool) (free func()) {
 		began, end := make(chan struct{}), make(chan struct{})
 		force(func() { close(began); <-end })
@@ -70,13 +51,6 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 		}},
 		"replicator": {func() { r.receive(stranger, []byte("junk")) }, func() func() {
 			return held(func(do func()) bool { return r.loop.Force(request{do: func(*replicaHost) { do() }}) })
-		}},
-		"singleton": {func() { n.singletons.hear(stranger, word, n.reports) }, func() func() {
-			return func() {
-				for _, in := range s.loop.Rest() {
-					singletonDriver{s}.Step(time.Now(), in)
-				}
-			}
 		}},
 	} {
 		var lost []uint64

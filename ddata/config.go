@@ -52,9 +52,6 @@ func (p Preset) String() string {
 // DefaultRole is the role of a node whose Config names none.
 const DefaultRole = "default"
 
-// nameMax bounds Config.Name and a role, in bytes.
-const nameMax = 64
-
 // Config names a node and the nodes that it joins. Start copies it; zero fields take their
 // defaults.
 type Config struct {

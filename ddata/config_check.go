@@ -2,11 +2,8 @@ package ddata
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/ddata/config"
@@ -22,7 +19,7 @@ import (
 // Validate reports everything that is wrong with the config, each fault with the name of its field.
 func (c Config) Validate() error {
 	var f config.Faults
-	f.Of("Name", checkName(c.Name))
+	f.Of("Name", config.CheckName(c.Name))
 	if c.Bind == "" {
 		f.Add(true, "Bind", "is empty; give host:port, for example 127.0.0.1:7946")
 	} else {
@@ -31,9 +28,10 @@ func (c Config) Validate() error {
 	c.checkAdvertise(&f)
 	f.Of("Seeds", discovery.Static(c.Seeds).Validate())
 	for _, r := range c.Roles {
-		f.Add(r != "" && checkName(r) != nil, "Roles", "%q: %v", r, checkName(r))
+		f.Add(r != "" && config.CheckName(r) != nil, "Roles", "%q: %v", r, config.CheckName(r))
 	}
-	f.Add(len(c.AppVersion) > nameMax, "AppVersion", "has %d bytes, more than %d", len(c.AppVersion), nameMax)
+	f.Add(len(c.AppVersion) > config.NameMax, "AppVersion", "has %d bytes, more than %d", len(c.AppVersion),
+		config.NameMax)
 	if build := cmp.Or(c.build, format.Build()); c.FormatMax != 0 && !build.Contains(c.FormatMax) {
 		f.Add(true, "FormatMax", "is level %d, and this build speaks %v", c.FormatMax, build)
 	}
@@ -100,7 +98,7 @@ func (c Config) checkRoles(f *config.Faults) {
 	c.PerRole.Check(f, c.withDefaults().Roles)
 	durable := len(c.PerRole.DurableKeys()) > 0
 	for _, role := range slices.Sorted(maps.Keys(c.PerRole)) {
-		f.Add(checkName(role) != nil, "PerRole", "%q: %v", role, checkName(role))
+		f.Add(config.CheckName(role) != nil, "PerRole", "%q: %v", role, config.CheckName(role))
 	}
 	f.Add(durable && c.Dir == "", "Dir",
 		"is empty, but PerRole names durable keys; give a directory of this node's own")
@@ -136,16 +134,4 @@ func (c Config) checkAdvertise(f *config.Faults) {
 	default:
 		f.Of("Advertise", address.CheckAdvertised(c.Advertise))
 	}
-}
-
-func checkName(s string) error {
-	switch {
-	case s == "":
-		return errors.New("is empty")
-	case len(s) > nameMax:
-		return fmt.Errorf("has %d bytes, more than %d", len(s), nameMax)
-	case !utf8.ValidString(s):
-		return errors.New("is not UTF-8")
-	}
-	return nil
 }

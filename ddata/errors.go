@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -18,7 +19,7 @@ var (
 	// ErrClosed: the node was closed on this side.
 	ErrClosed = errors.New("ddata: node is closed")
 	// ErrUnknownRole: the node does not have the role. Usual cause: it is missing in Config.Roles.
-	ErrUnknownRole = errors.New("ddata: this node does not have the role")
+	ErrUnknownRole = host.ErrUnknownRole
 	// ErrNoLease: enough replicas answered, but this node holds no lease now, so the cluster may
 	// have gone on without it. A write was applied here and spreads if the node comes back; a read
 	// may be stale. Usual causes: the node is cut off, or was paused. Try again.

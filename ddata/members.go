@@ -21,6 +21,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/ddata/singletons"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -88,9 +89,7 @@ func newMembers(n *Node) (*members, error) {
 
 func (m *members) start() {
 	m.n.net.Handle(membershipChannel, transport.HandlerFunc(m.receive))
-	m.n.net.Handle(singletonChannel, transport.HandlerFunc(func(from transport.NodeID, payload []byte) {
-		m.n.singletons.hear(from, payload, m.n.reports)
-	}))
+	singletons.Of(m.n.Host()) // which hears from now on
 	m.loop.Start()
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/singletons"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -83,8 +84,8 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	report(mPanics, float64(n.reports.panics.Load()))
 	report(mLive, is(h.Live))
 	report(mReady, is(h.Ready))
-	for _, s := range n.singletons.all() {
-		report(mSingleton, is(s.State() == singleton.Running), s.cfg.Name, s.cfg.Role)
+	for _, s := range singletons.Of(n.Host()).All() {
+		report(mSingleton, is(s.State() == singleton.Running), s.Name(), s.Role())
 	}
 	for kind, count := range n.reports.counts.All() {
 		report(mEvents, float64(count), kind)

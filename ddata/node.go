@@ -43,7 +43,6 @@ type Node struct {
 	view  atomic.Pointer[view.View]
 	lease publishedLease
 
-	singletons singletons
 	extensions extensions
 }
 

@@ -35,7 +35,7 @@ func (n *Node) Host() host.Host {
 		Self: host.Self{
 			ClusterName: n.ClusterName(), Addr: n.Addr(), Roles: n.Roles(), Durable: n.Durable(),
 			Volatile: n.cfg.DurableKeys != nil && len(n.cfg.DurableKeys) == 0, Local: n.cfg.Preset == Local,
-			MinMembers: n.cfg.PerRole.MinMembers(),
+			MinMembers: n.cfg.PerRole.MinMembers(), Heartbeat: n.members.d.Machine().HeartbeatInterval(),
 		},
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
 		Attached: &n.extensions.attached, Data: data(true), UserData: data(false), Scheduler: scheduler.Goroutines{},
@@ -117,7 +117,7 @@ func (l lifecyclePort) OnHealth(check func() []string) (cancel func()) {
 func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.watch(host.Watcher{End: fn}) }
 
 // Ended implements host.Lifecycle.
-func (l lifecyclePort) Ended() error { return l.n.Err() }
+func (l lifecyclePort) Ended() error { return l.n.life.why() }
 
 // Broken implements host.Lifecycle.
 func (l lifecyclePort) Broken(name string, b runloop.Broken, state fmt.Stringer) {

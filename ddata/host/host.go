@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -16,6 +17,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
+
+// ErrUnknownRole: the node does not have the role.
+var ErrUnknownRole = errors.New("ddata: this node does not have the role")
 
 // Host is what a node lends to its extensions. Its values may be used from any goroutine, for as
 // long as the process runs: after the node's end they do nothing, or return why it has ended.
@@ -32,7 +36,7 @@ type Host struct {
 	// Data returns the node's replica of a role's reserved data, in which all keys begin with
 	// keyspace.ReservedPrefix: what extensions keep to do their work. UserData returns that of the
 	// users' data, ddata.Node.Replicator: what is as large as users make it belongs there. Both return
-	// ddata.ErrUnknownRole when the node does not have the role.
+	// ErrUnknownRole when the node does not have the role.
 	Data, UserData func(role string) (Data, error)
 
 	// Scheduler has the time of the node, and runs what the extension wants beside its callers.
@@ -52,11 +56,12 @@ type Host struct {
 // Self is what the node is, as it was configured. The slice is not to be changed.
 type Self struct {
 	ClusterName string
-	Addr        string   // others dial it there
-	Roles       []string // of which it has data
-	Durable     bool     // durable keys of its roles are on its disk
-	Volatile    bool     // its configuration says that no key is durable
-	Local       bool     // it has the short timers of the preset ddata.Local
+	Addr        string        // others dial it there
+	Roles       []string      // of which it has data
+	Durable     bool          // durable keys of its roles are on its disk
+	Volatile    bool          // its configuration says that no key is durable
+	Local       bool          // it has the short timers of the preset ddata.Local
+	Heartbeat   time.Duration // between two heartbeats to another node
 	// MinMembers is how many members of a role there must be before the first ones come up; a role
 	// that is missing asks for none.
 	MinMembers map[string]int
@@ -133,7 +138,7 @@ type Lifecycle interface {
 	// OnEnd registers fn for the end of the node: it is no member any more. The node waits until fn
 	// has returned. If the node has ended already, fn is called at once.
 	OnEnd(fn func(error)) (cancel func())
-	// Ended says why the node has ended; nil until then.
+	// Ended says why the node ends, or has ended; nil while it runs.
 	Ended() error
 	// Broken ends the node because a machine of the extension has panicked: at once without its
 	// lease, as a crash for the others, and with ddata.ErrBroken. name says which machine, state

@@ -47,6 +47,13 @@ func (t *timer) Reset(d time.Duration) bool {
 	return was
 }
 
+// Sleep has the routine at hand wait.
+func (p *Process) Sleep(d time.Duration) {
+	over := make(chan struct{})
+	p.AfterFunc(d, func() { close(over) })
+	p.Await(over, nil, nil)
+}
+
 // timedContext ends after a time of a process, or with its parent.
 type timedContext struct {
 	context.Context // ends with both

@@ -74,7 +74,8 @@
 // and take over from each other. In half of them, homes of shards and remembered ids lie in a journal
 // that misbehaves, too (options/ledger.go, package ledgers). The plan "remind" (options/reminded.go) draws
 // worlds as small in which entities set reminders, take them away and fail to handle them, over a store
-// that misbehaves (package reminded).
+// that misbehaves (package reminded). The plan "deliver" (options/delivered.go) draws such worlds in which
+// producers, half of them with a queue that fails, deliver to entities (package delivered).
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //
@@ -144,6 +145,9 @@
 //     that is not stored. In the healed world each entity answers each process, from what was stored;
 //   - homes in a journal (package ledgers): nothing is appended for a coordinator after a later one has
 //     read, which reads all that was written; homes are written before any node is told of them;
+//   - deliveries (package delivered): handlers are given all that a producer has sent, in order, and once
+//     within an incarnation. What is confirmed was handled, and in the healed world all is confirmed that
+//     a producer which lives, or has come back with its queue, holds;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store
 //     has the lease as theirs;
 //   - no stall: after the last fault, or the last act of an operator, each kind of wait (for a view,

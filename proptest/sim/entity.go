@@ -41,7 +41,7 @@ func (e *entity) Receive(c *handlers.Context, m handlers.Message) error {
 	d.checkMailbox(h.shard, e.id)
 	w.handled(d.p, w.tells[m.Number()])
 	if took := e.takes(handlers.Time(e.rng, w.healed)); took > 0 {
-		d.p.sleep(took)
+		d.p.rt.Sleep(took)
 	}
 	if e.pause(c, func(c *handlers.Context) error { return e.end(c, m) }) {
 		return nil
@@ -85,7 +85,7 @@ func (e *entity) pause(c *handlers.Context, rest func(*handlers.Context) error) 
 	if e.takes(after) == 0 {
 		goOn()
 	} else {
-		p.rt.Go(func() { p.sleep(after); goOn() })
+		p.rt.Go(func() { p.rt.Sleep(after); goOn() })
 	}
 	return true
 }
@@ -116,7 +116,7 @@ func (e *entity) Stop(c *handlers.Context) error {
 	e.ended = true
 	w.counts.Stopped++
 	if took := e.takes(handlers.Time(e.rng, w.healed)); took > 0 {
-		d.p.sleep(took)
+		d.p.rt.Sleep(took)
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (e *entity) answer(c *handlers.Context, m handlers.Message) error {
 	p := e.d.p
 	after := time.Duration(random.Between(e.rng, 0, int64(2*time.Second)))
 	p.rt.Go(func() {
-		p.sleep(after)
+		p.rt.Sleep(after)
 		_ = r.Reply(m.Number())
 	})
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -54,9 +55,10 @@ func newNode(p *Process) *node {
 func (n *node) host() host.Host {
 	return host.Host{
 		Self: host.Self{ClusterName: "sim", Addr: n.p.slot.addr(), Roles: n.p.slot.roles,
-			Durable: !n.p.w.opt.VolatileIDs, Volatile: n.p.w.opt.VolatileIDs},
+			Durable: !n.p.w.opt.VolatileIDs, Volatile: n.p.w.opt.VolatileIDs, Heartbeat: n.p.mem.m.HeartbeatInterval()},
 		Cluster: nodeCluster{n}, Lease: nodeLease{n}, Channels: n.wires, Lifecycle: nodeLife{n},
 		Attached: &n.attached, Scheduler: n.p.rt, Log: slog.New(slog.DiscardHandler),
+		Emit:     func(e events.Event) { n.p.w.trace.Line(n.p, "EVENT %v", e) },
 		Data:     func(role string) (host.Data, error) { return n.data(reserved(role)) },
 		UserData: func(role string) (host.Data, error) { return n.data(keyspace.Dataset{Role: role}) },
 	}
@@ -117,7 +119,7 @@ func (n *node) leave(stopped func()) {
 			return // the node ends
 		}
 		for end := n.p.Time().Add(flushMost); !n.wires.flushed() && n.p.Time().Before(end); {
-			n.p.sleep(20 * time.Millisecond)
+			n.p.rt.Sleep(20 * time.Millisecond)
 		}
 		stopped()
 	})
@@ -138,13 +140,6 @@ func (n *node) end(reason error, over func()) {
 		all.Wait()
 		over()
 	})
-}
-
-// sleep has a routine of the process wait.
-func (p *Process) sleep(d time.Duration) {
-	over := make(chan struct{})
-	p.rt.AfterFunc(d, func() { close(over) })
-	p.rt.Await(over, nil, nil)
 }
 
 type nodeCluster struct{ n *node }

@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/sim/delivered"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/ledgers"
 	"github.com/coterie-go/coterie/proptest/sim/options"
@@ -23,7 +24,7 @@ type kept struct {
 	persisted *persisted.Entities // that keep their state
 	reminded  *reminded.Entities  // that set reminders
 	ledgers   *ledgers.Ledgers    // of homes and remembered ids
-	users     workload.Workload   // of a script
+	users     workload.Workload   // of a script, or of producers
 }
 
 func newKept(w *World) kept {
@@ -32,7 +33,7 @@ func newKept(w *World) kept {
 	d := persisted.Planted{Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant}
 	return kept{
 		persisted.New(&w.opt, d, x, l, w.rs, &w.trace), reminded.New(&w.opt, d.Store, x, w.rs, &w.trace), l,
-		w.opt.Script.Users(x, w.rs, &w.trace),
+		delivered.Users(&w.opt, x, w.rs, &w.trace),
 	}
 }
 
@@ -84,7 +85,7 @@ func (p persistedProcess) Await(a, b <-chan struct{}) int { return p.rt.Await(a,
 func (p persistedProcess) Freeze(d time.Duration)         { p.pause(d) }
 func (p persistedProcess) Resume()                        { p.resume() }
 func (p persistedProcess) Go(run func())                  { p.rt.Go(run) }
-func (p persistedProcess) Sleep(d time.Duration)          { p.sleep(d) }
+func (p persistedProcess) Sleep(d time.Duration)          { p.rt.Sleep(d) }
 func (p persistedProcess) Replica(key string) (crdt.Reader, *crdt.Clock) {
 	m := p.replica(options.Backend).m
 	s := m.Snapshot(m.SpaceOf(key))

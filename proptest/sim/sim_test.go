@@ -91,6 +91,16 @@ func TestRemindSeeds(t *testing.T) {
 	}
 }
 
+// TestDeliverSeeds runs worlds of the plan for entities to which producers deliver. `make sim PLAN=deliver
+// SEEDS=5000` runs more.
+func TestDeliverSeeds(t *testing.T) {
+	c := playSeeds(t, options.Plan{Swarm: options.Deliver}).Producers
+	if c.Again == 0 || c.Failed == 0 || c.Confirmed == 0 || c.Stored == 0 || c.Unconfirmed == 0 || c.Later == 0 ||
+		c.Rejected == 0 {
+		t.Errorf("the producers did next to nothing: %+v", c)
+	}
+}
+
 // TestPlanIsValidated: a name that is unknown is no silent run of something else.
 func TestPlanIsValidated(t *testing.T) {
 	for _, p := range []options.Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Defect: "no-v9"}} {

@@ -34,7 +34,7 @@ func (o outside) think() {
 		thinks = random.Between(o.rng, 0, int64(8*time.Second))
 	}
 	o.p.w.counts.Consulted++
-	o.p.sleep(time.Duration(thinks))
+	o.p.rt.Sleep(time.Duration(thinks))
 }
 
 // Allocate implements allocation.Strategy.

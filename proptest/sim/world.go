@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/arbiter"
 	"github.com/coterie-go/coterie/proptest/sim/builds"
 	"github.com/coterie-go/coterie/proptest/sim/counts"
+	"github.com/coterie-go/coterie/proptest/sim/delivered"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
@@ -134,7 +135,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	w.counts.Persisted, w.counts.Ledgers = w.persisted.Counts(), w.ledgers.Counts()
 	w.counts.Reminded, w.counts.BuildsRefused = w.reminded.Counts(), w.operator.builds.Refused
 	w.counts.LeaseStages = w.operator.leases.Steps
-	w.counts.Late = w.shardChecker.order.Excused
+	w.counts.Late, w.counts.Producers = w.shardChecker.order.Excused, delivered.CountsOf(w.users)
 	for _, s := range w.slots {
 		w.counts.Store(s.disk.Counts())
 	}

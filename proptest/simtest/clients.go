@@ -11,7 +11,6 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -28,6 +27,7 @@ type clients[M, S any] struct {
 	e         *Entity[M, S]
 	x         *trial[M]
 	doors     *doors
+	delivers  deliveries[M]
 	regions   map[uint64]*sharding.Region[M] // by UID; only looked up
 	known     []error                        // with which entities answer
 	homes     map[int]int                    // slots of entities, when they started last; only looked up
@@ -47,11 +47,8 @@ func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trac
 	c.told = told{w: w, trace: t}
 	c.regions, c.histories, c.heard = map[uint64]*sharding.Region[M]{}, map[int]*history[M]{}, map[int]any{}
 	c.homes = map[int]int{}
-	c.doors = &doors{
-		store: journals.New(c.x.store, journals.Defects{}, w, rs.Stream("stores", 0), t,
-			stored{c.tell}),
-		reminders: journals.NewReminders(journals.Defects{}, w.Violate),
-	}
+	c.doors = newDoors(c.x.store, c.x.outages, &c.told, rs)
+	c.delivers = newDeliveries(c.x, w, rs)
 	at := func(d time.Duration, run func()) { w.After(workload.Forms+d, nil, run) }
 	for i, a := range c.x.acts {
 		at(a.at, func() { c.act(i, a) })
@@ -59,12 +56,6 @@ func (c *clients[M, S]) begin(w workload.World, rs random.Streams, t *trace.Trac
 	c.tellFaults(c.x.faults)
 	for _, h := range c.x.holds {
 		at(h.at, func() { c.hold(h) })
-	}
-	for _, o := range c.x.outages {
-		at(o.at, func() {
-			c.tell("%v", o)
-			c.doors.store.Fail(o.node, o.long)
-		})
 	}
 	return c
 }
@@ -78,6 +69,11 @@ func (c *clients[M, S]) Start(p workload.Process) {
 		c.known = t.Errors
 		c.watch(n, &t)
 		c.regions[p.UID()], err = sharding.StartAt(p.Host(), t, false)
+	}
+	if err == nil {
+		err = c.delivers.start(p, c.regions[p.UID()], func(id, producer string, seq uint64, m M, again bool) {
+			c.given(n, id, producer, seq, m, again)
+		})
 	}
 	if err != nil {
 		c.w.Violate("the type starts", "%v: %v", n, err)
@@ -100,6 +96,9 @@ func (c *clients[M, S]) watch(n *Node, t *sharding.EntityType[M]) {
 		}
 	}
 	t.OnEvent = func(ev events.Event) {
+		if !n.p.Alive() {
+			return // its routines are unwound
+		}
 		line, _, _ := strings.Cut(fmt.Sprintf("%v: %+v", n, ev), "\n") // no stack of a slow handler
 		c.tell("%s", line)
 		if e, is := ev.(sharding.Event); is && e.What.Kind == protocol.StrategyFailed {
@@ -120,18 +119,20 @@ func (c *clients[M, S]) handles(n *Node, id string, m M) {
 	}
 }
 
+// given notes a message that a handler is given. One that a handler had before may take effect again, if the
+// user says so.
+func (c *clients[M, S]) given(n *Node, id, producer string, seq uint64, m M, again bool) {
+	c.tell("%s on %v is given message %d of producer %s: %s", id, n, seq, producer, nameOf(m))
+	if entity, known := numberOf(id); known && again && c.e.Repeats {
+		c.history(entity).begin(c.w.Now(), len(c.x.acts)+1, m)
+	}
+}
+
 // hold has the node on which an entity has started last stand still.
 func (c *clients[M, S]) hold(h hold) {
-	slot, is := c.homes[h.entity]
-	if !is {
-		return // it has not started
+	if slot, is := c.homes[h.entity]; is { // it has started
+		c.doors.still(slot, h.in)
 	}
-	call := "its next call"
-	if h.in.Skip > 0 {
-		call = fmt.Sprintf("call %d after its next one", h.in.Skip)
-	}
-	c.tell("n%d is to stand still %v %s, until another node has taken over", slot, h.in.When, call)
-	c.doors.store.Still(slot, h.in)
 }
 
 // askMost is how long a client waits for an answer.
@@ -166,6 +167,12 @@ func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]
 	ctx, cancel := p.WithTimeout(context.Background(), askMost)
 	defer cancel()
 	region := c.regions[p.UID()]
+	if op.delivers {
+		answer := c.delivers.deliver(ctx, p, idOf(entity), op.msg)
+		h.end(at, c.w.Now(), answer)
+		c.tell("%s: the client of %v, %v, has %v", idOf(entity), p, op, answer)
+		return nil
+	}
 	if op.ask == nil {
 		if err := region.Tell(ctx, idOf(entity), op.msg); err != nil {
 			c.tell("%v does not tell %s: %v", p, idOf(entity), err)
@@ -221,6 +228,11 @@ func (c *clients[M, S]) final() {
 	c.w.After(c.pause, nil, c.final)
 	c.pause = min(2*c.pause, pauseMost)
 	all := c.w.Processes()
+	for _, p := range all {
+		if c.usable(p) {
+			c.delivers.flush(p)
+		}
+	}
 	if slices.ContainsFunc(all, func(p workload.Process) bool { return p.UID() == c.asker }) || c.Missing() == "" {
 		return
 	}
@@ -258,11 +270,15 @@ func (c *clients[M, S]) Missing() string {
 			return text
 		}
 	}
-	return ""
+	return c.delivers.missing(c.w.Processes())
 }
 
 // Finish implements workload.Workload: it holds what clients were told against the model.
 func (c *clients[M, S]) Finish() {
+	if lost := c.delivers.lost(c.w.Processes()); lost != "" {
+		c.w.Violate("what a queue has is handled", "%s", lost)
+		return
+	}
 	for _, entity := range c.x.entities() {
 		v, err := judge(*c.history(entity), c.e.Model)
 		switch {

@@ -18,6 +18,27 @@
 //		}.Check(t)
 //	}
 //
+// An operation may be one that a producer delivers ([Deliver], package sharding/delivery): each node has a
+// producer then, which in half of the worlds has a queue that survives its node. To the Model a delivered
+// message happens once, between its beginning and its confirmation; what comes to a later incarnation again
+// must have no effect, unless Entity.Repeats allows for it. Handlers are watched too: they are given all
+// that a producer has sent, in order, and nothing again that their incarnation has handled. What is
+// confirmed, or leaves a queue, was handled. In the end all is confirmed that producers hold.
+//
+// A [Singleton] is what runs on one node at a time: the real driver (package ddata/singletons) runs the
+// user's Run on each node. Two runs never have nodes that hold their leases at one instant, looked at when
+// one begins and each 50 ms; tokens rise; a run is under way in the end, or has ended by itself. What runs
+// write outside is the user's Invariant, which is asked after each [Node.Call].
+//
+//	func TestReports(t *testing.T) {
+//		var sent store
+//		simtest.Singleton{
+//			Begin:     func() { sent = store{} },
+//			Run:       func(ctx context.Context, n *simtest.Node, token ddata.FencingToken) error { return report(ctx, n, &sent, token) },
+//			Invariant: func() error { return sent.twice() },
+//		}.Check(t)
+//	}
+//
 // # What happens in a world
 //
 // Nodes crash and start again, stand still as after SIGSTOP, leave in order and come back, are cut off,
@@ -44,5 +65,9 @@
 //     one that is linearizable cannot: test such types for what survives.
 //   - A history for which the checker finds no verdict in ten seconds passes, and is told (go test -v).
 //     Many operations at one time, on one entity, without answers, make that likely.
+//   - What a producer without a queue holds is lost with its node, and the history has an operation without
+//     an answer. Producers have no Config of the user's, nor a Queue of the user's own.
+//   - A Run that waits by something else than its Node stops the world, as a handler does. What it does
+//     outside without Node.Call happens at once, and meets no failure.
 //   - That no failure was found says nothing of the worlds that were not played.
 package simtest

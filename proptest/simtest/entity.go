@@ -17,7 +17,7 @@ type Entity[M, S any] struct {
 	// Start makes the type, as the service does, with the stores of a node. Required. The simulator
 	// sets the type's Role.
 	Start func(*Node) (sharding.EntityType[M], error)
-	// Op draws an operation of a client: Ask or Tell. Required.
+	// Op draws an operation of a client: Ask, Tell or Deliver. Required.
 	Op func(*rapid.T) Op[M]
 	// Final is what each entity is asked in the end, when all is well: an Ask. Default: one that Op draws.
 	Final *Op[M]
@@ -32,6 +32,10 @@ type Entity[M, S any] struct {
 	// reminder, or another entity. To the Model it happens once, at some time after its handler has
 	// begun, or never. Default: none does.
 	Internal func(M) bool
+	// Repeats says that messages which are delivered may take effect again. To the Model such a message
+	// then happens, or not, once more for each time that a handler has it again: in another incarnation of
+	// the entity, or after a failure. Default: it happens once.
+	Repeats bool
 
 	Size
 }
@@ -101,7 +105,7 @@ func (e Entity[M, S]) draw(r *rapid.T) *trial[M] {
 func (e Entity[M, S]) op(r *rapid.T) Op[M] {
 	o := e.Op(r)
 	if any(o.msg) == nil {
-		r.Fatalf("simtest: Entity.Op drew an operation without a message: make it by Ask or Tell")
+		r.Fatalf("simtest: Entity.Op drew an operation without a message: make it by Ask, Tell or Deliver")
 	}
 	return o
 }

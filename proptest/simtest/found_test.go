@@ -79,17 +79,23 @@ func (r *register) Receive(c *sharding.Context[access], m access) error {
 // What is planted in users' entities is found, made small, told, and shown by pages; the file that is kept
 // shows it again.
 func TestFaultsAreFound(t *testing.T) {
-	for name, most := range map[string]int{
-		"TestUnfencedAccounts": 6, "TestForgetfulRegister": 3, "TestHalfRemoved": 3,
+	for name, c := range map[string]struct {
+		most   int // steps of the story
+		breaks string
+		asked  bool
+	}{
+		"TestUnfencedAccounts": {6, "the model", true}, "TestForgetfulRegister": {3, "the model", true},
+		"TestHalfRemoved": {3, "the model", false}, "TestCountedTwice": {4, "the model", true},
+		"TestUnfencedSingleton": {2, "the invariant", false}, "TestDeafSingleton": {2, "no stall", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, out := failing.Found(t, name, most, "-rapid.checks=20000")
-			if !strings.Contains(out, "the model") {
+			dir, out := failing.Found(t, name, c.most, "-rapid.checks=20000")
+			if !strings.Contains(out, "simtest: "+c.breaks) {
 				t.Errorf("another promise is broken:\n%s", out)
 			}
 			pages := []string{"story.html", "operations.html"}
-			if name == "TestHalfRemoved" {
-				pages = pages[:1] // nothing is asked there
+			if !c.asked {
+				pages = pages[:1]
 			}
 			for _, page := range pages {
 				if _, err := os.Stat(filepath.Join(dir, "testdata", "rapid", name, page)); err != nil {

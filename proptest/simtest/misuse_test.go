@@ -35,7 +35,7 @@ var misuses = map[string]struct {
 	}, "New: is missing"},
 	"no message": {func(e *simtest.Entity[access, int]) {
 		e.Op = func(*rapid.T) simtest.Op[access] { return simtest.Op[access]{} }
-	}, "make it by Ask or Tell"},
+	}, "make it by Ask, Tell or Deliver"},
 	"a last message": {func(e *simtest.Entity[access, int]) {
 		e.Final = new(simtest.Tell[access](read{}))
 	}, "Entity.Final is no Ask"},
@@ -58,6 +58,10 @@ var misuses = map[string]struct {
 			return typeOf(func(*sharding.Context[access]) sharding.Entity[access] { return mute{} }), nil
 		}
 	}, "asked read{}, a client had: sharding: handler gave no reply"},
+	"no consumer": {func(e *simtest.Entity[access, int]) {
+		e.Op = func(*rapid.T) simtest.Op[access] { return simtest.Deliver[access](write{Value: 1}) }
+		e.Final = new(simtest.Ask(read{}))
+	}, "does the type go through delivery.Consume"},
 	"another story each time": {func(e *simtest.Entity[access, int]) {
 		reads := 0 // of all worlds
 		e.Start = func(*simtest.Node) (sharding.EntityType[access], error) {

@@ -50,6 +50,7 @@ type trial[M any] struct {
 	store   journals.Faults
 	length  time.Duration
 	last    Op[M] // of each entity, when all is well
+	queued  bool  // producers have queues
 }
 
 // Pauses between two steps, how long faults last, and when nodes stand still in a call.
@@ -76,6 +77,12 @@ var (
 		anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct, aHold, aHold, anOutage,
 		aFault + kind(workload.Pause), aFault + kind(workload.Crash), aFault + kind(workload.Leave),
 		aFault + kind(workload.Cut), aFault + kind(workload.SlowDisk),
+	}
+	ofSingletons = []kind{
+		aHold, aHold, aHold, aHold, anOutage,
+		aFault + kind(workload.Pause), aFault + kind(workload.Pause), aFault + kind(workload.Crash),
+		aFault + kind(workload.Leave), aFault + kind(workload.Cut), aFault + kind(workload.Cut),
+		aFault + kind(workload.SlowDisk),
 	}
 	ofData = []kind{
 		anAct, anAct, anAct, anAct, anAct, anAct, anAct, anAct,
@@ -124,7 +131,7 @@ func draw[M any](t *rapid.T, size Size, kinds []kind, op func(*rapid.T) Op[M]) *
 			x.add(now, s)
 		}
 	}
-	x.length = max(x.length, now) + settleAfter
+	x.length, x.queued = max(x.length, now)+settleAfter, r.IntN(2) == 0
 	return x
 }
 

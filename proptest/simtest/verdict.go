@@ -73,13 +73,21 @@ func model[M, S any](step func(S, M) (after S, reply any, ok bool)) porcupine.Mo
 				w.reply = want
 				return ok, next
 			}
-			_, open := out.(unknown)
-			return ok && (open || agrees(want, out)), next
+			return ok && (silent(out) || agrees(want, out)), next
 		},
 		Equal:             reflect.DeepEqual,
 		DescribeOperation: describe,
 		DescribeState:     func(s any) string { return fmt.Sprintf("%+v", s) },
 	}
+}
+
+// silent reports whether an answer says nothing of the reply.
+func silent(answer any) bool {
+	switch answer.(type) {
+	case unknown, confirmed:
+		return true
+	}
+	return false
 }
 
 // wanted stands in the place of an answer to hear what the model says.

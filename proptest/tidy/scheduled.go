@@ -9,10 +9,11 @@ import (
 
 // scheduledPackages run on a scheduler.Scheduler: in production on goroutines, in a simulation on
 // one flow of control.
-var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane",
+var scheduledPackages = []string{"ddata/runloop", "ddata/singletons", "sharding", "sharding/control",
+	"sharding/dataplane",
 	"sharding/dataplane/asks", "sharding/dataplane/entities", "sharding/dataplane/lease",
 	"sharding/dataplane/mailbox", "sharding/dataplane/pool", "sharding/dataplane/routes",
-	"sharding/durablestate", "sharding/eventsourced", "sharding/failure", "sharding/ledger",
+	"sharding/delivery", "sharding/durablestate", "sharding/eventsourced", "sharding/failure", "sharding/ledger",
 	"sharding/persistence/batch", "sharding/persistence/history", "sharding/persistence/incarnation",
 	"sharding/remember/journaled"}
 

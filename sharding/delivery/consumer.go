@@ -3,9 +3,7 @@ package delivery
 import (
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync/atomic"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -136,7 +134,8 @@ func (k *consumer[M]) Carried(c *sharding.Context[M], body []byte) error {
 		return sharding.Undecodable{Cause: err}
 	}
 	if k.m == nil {
-		k.m, k.intake = protocol.NewConsumer(*k.cfg, c.ID(), rand.Uint64()), intakeOf(c.Region())
+		k.intake = intakeOf(c.Region())
+		k.m = protocol.NewConsumer(*k.cfg, c.ID(), k.intake.node.Uint64())
 	}
 	return k.goOn(c, in)
 }
@@ -152,8 +151,11 @@ func (k *consumer[M]) goOn(c *sharding.Context[M], in protocol.ConsumerInput) (e
 // hear is the machine's step, counted.
 func (k *consumer[M]) hear(in protocol.ConsumerInput) *protocol.ConsumerEffects {
 	before := k.m.Stats()
-	fx := k.m.Step(time.Now(), in)
+	fx := k.m.Step(k.intake.node.Now(), in)
 	k.intake.add(before, k.m.Stats())
+	if look := k.intake.watch; look != nil {
+		look(Step{Entity: k.m.Entity(), Incarnation: k.m.Incarnation(), In: in, Fx: fx})
+	}
 	return fx
 }
 

@@ -49,7 +49,7 @@ func (s *sender) ended() error {
 // endReason is ended for a caller whose input the loop has refused: the loop has stopped, and
 // closed is closed before that, or soon.
 func (s *sender) endReason() error {
-	<-s.closed
+	s.node.Await(s.closed, nil, nil)
 	return s.ended()
 }
 

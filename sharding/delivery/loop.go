@@ -33,7 +33,7 @@ func (m *machine) Step(now time.Time, in protocol.ProducerInput) {
 
 // Flush implements runloop.Machine.
 func (m *machine) Flush() {
-	s, now := m.s, time.Now()
+	s, now := m.s, m.s.node.Now()
 	m.Step(now, protocol.Flush{})
 	for len(s.unsent) > 0 {
 		all := s.unsent
@@ -102,8 +102,9 @@ func (s *sender) queuePanicked(value any, stack []byte) {
 func (s *sender) answer(o protocol.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if call := s.calls[o.Op]; call != nil {
-		call <- o
+	if c := s.calls[o.Op]; c != nil {
+		c.outcome = o
+		close(c.over)
 		delete(s.calls, o.Op)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
@@ -56,15 +57,19 @@ func (s *sender) report(report func(*events.Metric, float64, ...string)) {
 	say(mUnstored, float64(s.unstored.Load()))
 }
 
-// intake is what the consumers of one region count together.
-type intake struct{ duplicates, failed, refused atomic.Uint64 }
+// intake is what the consumers of one region share: their node, and what they count together.
+type intake struct {
+	node                        scheduler.Scheduler
+	watch                       func(Step) // nil: nothing looks; set before anything is delivered
+	duplicates, failed, refused atomic.Uint64
+}
 
 type intakeKey struct{}
 
 // intakeOf finds the one of a region.
 func intakeOf[M any](g *sharding.Region[M]) *intake {
 	return g.Attach(intakeKey{}, func() any {
-		n := &intake{}
+		n := &intake{node: sharding.SchedulerOf(g)}
 		g.ReadMetrics(func(report func(*events.Metric, float64, ...string)) {
 			report(mDuplicates, float64(n.duplicates.Load()), g.Name())
 			report(mFailed, float64(n.failed.Load()), g.Name())

@@ -26,7 +26,7 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := newSender(cfg.withDefaults(), region.UID(), region.SendRaw)
+	s, err := newSender(cfg.withDefaults(), sharding.SchedulerOf(region), region.UID(), region.SendRaw)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	s.unreport = region.ReadMetrics(func(report func(*events.Metric, float64, ...string)) { s.report(report) })
 	moves := region.WatchMoves(watching)
 	s.loop.Start()
-	go s.follow(moves)
+	s.node.Go(func() { s.follow(moves) })
 	return &Producer[M]{s, region}, nil
 }
 

@@ -5,10 +5,12 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // room counts what a producer holds, and lets callers wait while it is full.
 type room struct {
+	node               scheduler.Scheduler
 	countMax, bytesMax int
 
 	mu           sync.Mutex
@@ -54,11 +56,10 @@ func (r *room) wait(ctx context.Context, closed <-chan struct{}, done func() boo
 		}
 		freed := r.freed.Next()
 		r.mu.Unlock()
-		select {
-		case <-freed:
-		case <-ctx.Done():
+		switch r.node.Await(freed, ctx.Done(), closed) {
+		case 1:
 			return ctx.Err()
-		case <-closed:
+		case 2:
 			return ErrClosed
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -20,6 +19,7 @@ import (
 // sender is a producer without its message type. Its loop owns the machine.
 type sender struct {
 	cfg    Config
+	node   scheduler.Scheduler
 	typ    string // of the entities
 	carry  func(id string, body []byte) error
 	emit   func(events.Event)
@@ -40,7 +40,7 @@ type sender struct {
 
 	mu    sync.Mutex
 	op    uint64
-	calls map[uint64]chan protocol.Outcome
+	calls map[uint64]*call
 	stats protocol.ProducerStats    // as of the last flush
 	begun uint64                    // the generation that the next batch stores; 0: none
 	gone  bool                      // superseded
@@ -48,17 +48,24 @@ type sender struct {
 	moved map[sharding.ShardID]bool // shards whose entities have moved, until the loop hears of it
 }
 
+// call is a caller that waits for the outcome of its message.
+type call struct {
+	over    chan struct{} // closed when there is one
+	outcome protocol.Outcome
+}
+
 // inboxMax bounds what waits for the machine: messages are bounded by BufferMax, and acks that find
 // no room are made up for by later ones.
 const inboxMax = 1 << 16
 
-// newSender makes everything but the box, and lets nothing loose.
-func newSender(cfg Config, node view.UID, carry func(string, []byte) error) (*sender, error) {
+// newSender makes everything but the box, and lets nothing loose. It runs on node, which has the UID
+// uid.
+func newSender(cfg Config, node scheduler.Scheduler, uid view.UID, carry func(string, []byte) error) (*sender, error) {
 	s := &sender{
-		cfg: cfg, carry: carry, emit: func(events.Event) {}, calls: map[uint64]chan protocol.Outcome{},
+		cfg: cfg, node: node, carry: carry, emit: func(events.Event) {}, calls: map[uint64]*call{},
 		closed: make(chan struct{}), cause: ErrClosed,
 	}
-	now := time.Now()
+	now := node.Now()
 	generation := uint64(now.UnixNano())
 	var rows []Row
 	if cfg.Queue != nil {
@@ -69,16 +76,16 @@ func newSender(cfg Config, node view.UID, carry func(string, []byte) error) (*se
 		generation, rows = max(generation, last+1), stored
 		s.begun = generation
 	}
-	m, err := protocol.NewProducer(now, cfg.machine(uint64(node), generation), rows)
+	m, err := protocol.NewProducer(now, cfg.machine(uint64(uid), generation), rows)
 	if err != nil {
 		return nil, fmt.Errorf("%w: producer %q: %w", ErrQueue, cfg.ID, err)
 	}
 	s.m = m
-	s.room = room{countMax: cfg.BufferMax, bytesMax: cfg.BufferBytes}
+	s.room = room{node: node, countMax: cfg.BufferMax, bytesMax: cfg.BufferBytes}
 	for _, r := range rows {
 		s.room.count, s.room.bytes = s.room.count+1, s.room.bytes+len(r.Body)
 	}
-	s.loop = runloop.New[protocol.ProducerInput](scheduler.Goroutines{}, &machine{s}, inboxMax)
+	s.loop = runloop.New[protocol.ProducerInput](node, &machine{s}, inboxMax)
 	s.loop.WhenBroken(s.breaks)
 	return s, nil
 }
@@ -106,14 +113,13 @@ func (s *sender) submit(ctx context.Context, id string, body []byte, confirm boo
 	if !s.loop.Force(protocol.Submit{Op: op, Entity: id, Body: body, Confirm: confirm}) {
 		return s.endReason()
 	}
-	select {
-	case o := <-answer:
-		return s.errorOf(o)
-	case <-ctx.Done():
+	switch s.node.Await(answer.over, ctx.Done(), s.closed) {
+	case 0:
+		return s.errorOf(answer.outcome)
+	case 1:
 		return fmt.Errorf("%w: %w", ErrUnconfirmed, ctx.Err())
-	case <-s.closed:
-		return s.ended()
 	}
+	return s.ended()
 }
 
 func (s *sender) errorOf(o protocol.Outcome) error {
@@ -128,8 +134,8 @@ func (s *sender) errorOf(o protocol.Outcome) error {
 	return nil
 }
 
-func (s *sender) open() (uint64, chan protocol.Outcome) {
-	answer := make(chan protocol.Outcome, 1)
+func (s *sender) open() (uint64, *call) {
+	answer := &call{over: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.op++

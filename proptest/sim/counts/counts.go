@@ -1,6 +1,7 @@
 package counts
 
 import (
+	"github.com/coterie-go/coterie/proptest/sim/delivered"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
@@ -35,6 +36,7 @@ type Counts struct {
 	Longest   stall.Waits      // of healed worlds
 	Persisted persisted.Counts
 	Reminded  reminded.Counts
+	Producers delivered.Counts
 	Ledgers   ledgers.Counts
 }
 
@@ -98,6 +100,7 @@ func (c *Counts) Add(o Counts) {
 	c.Longest.Add(o.Longest)
 	c.Persisted.Add(o.Persisted)
 	c.Reminded.Add(o.Reminded)
+	c.Producers.Add(o.Producers)
 	c.Ledgers.Add(o.Ledgers)
 }
 

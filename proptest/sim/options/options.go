@@ -136,6 +136,7 @@ type Options struct {
 
 	Persisted Persisted // entities that keep their state
 	Reminded  Reminded  // entities that set reminders
+	Delivered Delivered // entities to which producers deliver
 	Ledger    Ledger    // where homes and remembered ids lie
 
 	Script *workload.Script // nil: the world is drawn
@@ -234,7 +235,7 @@ func (o Options) String() string {
 	if o.Bulk > 0 || o.BatchRows > 0 {
 		fmt.Fprintf(&b, " bulk=%g frame=%d batch=%d", o.Bulk, o.FrameMax, o.BatchRows)
 	}
-	fmt.Fprintf(&b, "%v%v%v chaos=[", o.Persisted, o.Reminded, o.Ledger)
+	fmt.Fprintf(&b, "%v%v%v%v chaos=[", o.Persisted, o.Reminded, o.Delivered, o.Ledger)
 	for i, n := range o.Weights {
 		if n > 0 {
 			fmt.Fprintf(&b, " %v:%d", Fault(i), n)

@@ -9,7 +9,7 @@ import (
 // simulator's own self-test. The zero value leaves everything to the seed.
 type Plan struct {
 	// Swarm is the name of what seeds are drawn from: empty for everything, Cluster,
-	// Persist, or Remind.
+	// Persist, Remind, or Deliver.
 	Swarm string
 	// Scenario is the name of the scenario to play; empty: the seed draws one.
 	Scenario string
@@ -35,7 +35,7 @@ type Plan struct {
 const Cluster = "cluster"
 
 // Swarms are the names of the plans beside the usual one, which is "".
-var Swarms = []string{Cluster, Persist, Remind}
+var Swarms = []string{Cluster, Persist, Remind, Deliver}
 
 // own is what draws the worlds of a plan that are not of the usual kind; nil: they are.
 func (p Plan) own() func(random.Streams, Plan) Options {
@@ -46,6 +46,8 @@ func (p Plan) own() func(random.Streams, Plan) Options {
 		return drawPersist
 	case p.Swarm == Remind:
 		return drawRemind
+	case p.Swarm == Deliver:
+		return drawDeliver
 	case p.Swarm == Cluster:
 		return drawCluster
 	}

@@ -134,6 +134,9 @@ func NewConsumer(cfg ConsumerConfig, entity string, incarnation uint64) *Consume
 	return &Consumer{cfg: cfg.withDefaults(), entity: entity, incarnation: incarnation, flows: map[string]*flow{}}
 }
 
+// Entity is the id of the entity that it is the consumer of.
+func (c *Consumer) Entity() string { return c.entity }
+
 // Incarnation is the number that it was made with.
 func (c *Consumer) Incarnation() uint64 { return c.incarnation }
 

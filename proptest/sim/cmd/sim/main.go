@@ -5,6 +5,7 @@
 //	sim -plan cluster -seeds 5000   the same, of worlds that are about the cluster
 //	sim -plan persist -seeds 500    worlds of entities that keep their state
 //	sim -plan remind -seeds 500     worlds of entities that set reminders
+//	sim -plan deliver -seeds 500    worlds of entities to which producers deliver
 //	sim -seed 17 -v            one seed with everything that happens in it
 //	sim -seed 17 -tail 80      the same, the last records only
 //	sim -seed 17 -html x.html  one seed as a page that shows nodes, messages, faults and what broke

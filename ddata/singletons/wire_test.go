@@ -1,4 +1,4 @@
-package ddata
+package singletons
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func TestGoldenWords(t *testing.T) {
 func FuzzSingletonWord(f *testing.F) {
 	f.Add(appendWord(nil, "clerk", singleton.Request))
 	f.Add(appendWord(nil, "é", singleton.Done))
-	f.Add([]byte{singletonVersion, 9, 'x'})
+	f.Add([]byte{wordVersion, 9, 'x'})
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		name, w, err := decodeWord(b)
