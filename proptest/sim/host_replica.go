@@ -221,8 +221,7 @@ func (d *replicaHost) check() {
 		return
 	}
 	volatile, kept := d.m.Snapshot(keyspace.Volatile), d.m.Snapshot(keyspace.Durable)
-	work := volatile.Len() + kept.Len() + (volatile.Size()+kept.Size())/512
-	d.nextCheck = d.steps + every*(1+work/8)
+	d.nextCheck = d.steps + every*(1+(volatile.Len()+kept.Len()+(volatile.Size()+kept.Size())/512)/8)
 	if err := d.m.Check(); err != nil {
 		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)
 	}
