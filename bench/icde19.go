@@ -236,7 +236,7 @@ func (w *icdeWorld) answer(from, to int, clock *crdt.Clock) error {
 
 // missing returns what a node sends to one with the given clock, and counts it, the clock too.
 func (w *icdeWorld) missing(from int, clock *crdt.Clock) ([]crdt.Group, error) {
-	w.buf = crdt.AppendClock(w.buf[:0], clock)
+	w.buf = clock.Append(w.buf[:0])
 	w.clockBytes += len(w.buf)
 	w.bytes += len(w.buf)
 	gs, more, covered := w.nodes[from].Store().Missing(clock, 1<<30)
@@ -271,7 +271,7 @@ func (w *icdeWorld) sendStates() error {
 		for it := range snaps[i].Items() {
 			all, states[i] = append(all, it), append(states[i], *it)
 		}
-		w.buf = crdt.AppendClock(crdt.AppendItems(w.buf[:0], all), snaps[i].Clock())
+		w.buf = snaps[i].Clock().Append(crdt.AppendItems(w.buf[:0], all))
 		sizes[i] = len(w.buf)
 	}
 	for _, l := range w.links() {

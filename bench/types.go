@@ -258,7 +258,7 @@ func encodedSet(n int) error {
 		for it := range snap.Items() {
 			items = append(items, it)
 		}
-		b := crdt.AppendClock(crdt.AppendItems(nil, items), snap.Clock())
+		b := snap.Clock().Append(crdt.AppendItems(nil, items))
 		var f measure.Figures
 		f.Add("elements", len(items))
 		f.Add("bytes", len(b))

@@ -3,6 +3,8 @@ package crdt
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/crdt/dots"
 )
 
 // Outcome says what Apply did with a well-formed group.
@@ -35,8 +37,8 @@ func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) {
 	if err := checkGroup(g); err != nil {
 		return 0, err
 	}
-	row := s.clock.row(g[0].Dot.Origin)
-	if row.hasRange(g[0].Dot.Seq, g.Last().Seq) {
+	row := s.clock.Row(g[0].Dot.Origin)
+	if row.HasRange(g[0].Dot.Seq, g.Last().Seq) {
 		return Duplicate, nil
 	}
 	if g.waits(s.clock, row, ch) {
@@ -110,11 +112,11 @@ func CheckKey(key string) error {
 
 // waits reports whether a new event of g removes a dot that is neither in the clock nor an earlier
 // one of g, and names such dots. row is that of the group's origin.
-func (g Group) waits(clock *Clock, row *clockRow, ch *Changes) bool {
+func (g Group) waits(clock *Clock, row *dots.Row, ch *Changes) bool {
 	first, wait := g[0].Dot, false
 	for i := range g {
 		e := &g[i]
-		if len(e.Removes) == 0 || row.has(e.Dot.Seq) {
+		if len(e.Removes) == 0 || row.Has(e.Dot.Seq) {
 			continue
 		}
 		for _, d := range e.Removes {
@@ -138,7 +140,7 @@ func (g Group) waits(clock *Clock, row *clockRow, ch *Changes) bool {
 func (s *Store) apply(g Group, ch *Changes) {
 	s.changing()
 	o, first, last := g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq
-	s.clock.row(o).eachGap(first, last, func(a, b uint64) {
+	s.clock.Row(o).EachGap(first, last, func(a, b uint64) {
 		part := g[a-first : b-first+1]
 		for i := range part {
 			s.live.apply(&part[i], ch)

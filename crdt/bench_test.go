@@ -152,7 +152,7 @@ func BenchmarkMergeDelta(b *testing.B) {
 		var ch Changes
 		b.ResetTimer()
 		for i := range b.N {
-			d := Dot{2, uint64(i + 1)}
+			d := Dot{Origin: 2, Seq: uint64(i + 1)}
 			donor.Add(d)
 			items[0] = Item{Dot: d, Key: "s", Path: "\x02new" + benchElement(i)}
 			ch.Reset()

@@ -168,11 +168,13 @@
 // add or put survives it, whatever its timestamp; put by put and not value by value, so that a
 // register's loser that the remover had not seen comes to light. Two nodes that create one key with
 // different types at once make it unreadable (ErrTypeClash) until a write removes all of it. The
-// digest's hash is keyed but not cryptographic. An origin that is gone for good still costs an
-// interval of the clock, some ten bytes for the whole store. A value that cannot be decoded is left
-// out by the iterators of sets and maps; View reports it when it is the first. What is hidden
-// depends on the view that a replica has installed: two replicas with equal clocks and different
-// views may show different elements of a NodeSet.
+// digest's hash is keyed but not cryptographic. An origin that is gone for good costs a row of the
+// clock, some ten bytes for the whole store, until it is closed (package dots): a caller may merge
+// a clock of closed origins when it knows that no event of theirs can come any more. Then they cost
+// nothing, and what lives of them goes on. A value that cannot be decoded is left out by the
+// iterators of sets and maps; View reports it when it is the first. What is hidden depends on the
+// view that a replica has installed: two replicas with equal clocks and different views may show
+// different elements of a NodeSet.
 //
 // Background: dotted version vectors and server-wide clocks (Gonçalves et al., DottedDB, SRDS
 // 2017), delta-state CRDTs (Almeida et al., 2018), the set without tombstones (Bieniusa et al.,

@@ -33,7 +33,7 @@ func TestDotIndexIsAMap(t *testing.T) {
 		x, gen, want := dotIndex{}, uint64(1), map[Dot]*Item{}
 		var pins []pinnedIndex
 		for range 600 {
-			d := Dot{Origin(rng.IntN(4)), max(1, shape(rng))}
+			d := Dot{Origin: Origin(rng.IntN(4)), Seq: max(1, shape(rng))}
 			switch rng.IntN(20) {
 			case 0:
 				pins = append(pins, pinnedIndex{x.snapshot(), maps.Clone(want)})
@@ -74,7 +74,7 @@ func (p *pinnedIndex) check(shape func(*rand.Rand) uint64, rng *rand.Rand) error
 		}
 	}
 	for range 200 {
-		if d := (Dot{Origin(rng.IntN(5)), shape(rng)}); p.index.get(d) != p.want[d] {
+		if d := (Dot{Origin: Origin(rng.IntN(5)), Seq: shape(rng)}); p.index.get(d) != p.want[d] {
 			return fmt.Errorf("found %v at %v", p.index.get(d), d)
 		}
 	}
@@ -83,7 +83,7 @@ func (p *pinnedIndex) check(shape func(*rand.Rand) uint64, rng *rand.Rand) error
 		a, b := shape(rng), shape(rng)
 		c.AddRange(Origin(rng.IntN(5)), min(a, b), max(a, b))
 	}
-	after := Dot{Origin(rng.IntN(5)), shape(rng)}
+	after := Dot{Origin: Origin(rng.IntN(5)), Seq: shape(rng)}
 	want := slices.SortedFunc(maps.Keys(p.want), Dot.Compare)
 	want = slices.DeleteFunc(want, func(d Dot) bool { return !c.Has(d) || d.Compare(after) <= 0 })
 	for it := range p.index.in(&c, after) {

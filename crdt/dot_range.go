@@ -3,6 +3,8 @@ package crdt
 import (
 	"iter"
 	"math/bits"
+
+	"github.com/coterie-go/coterie/crdt/dots"
 )
 
 // ascend calls fn, in order of seqs, with the live items of a range, until it says no.
@@ -41,11 +43,33 @@ func (n *dotNode) ascend(start uint64, level uint, first, last uint64, fn func(*
 }
 
 // in yields the live items whose dots are in c and come after a dot, in order of dots. It costs
-// what it yields and the ranges of c.
+// what it yields, the ranges of c, and the origins with live items in each row of c that is of many.
 func (x *dotIndex) in(c *Clock, after Dot) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
-		c.eachAfter(after, func(r Range) bool { return x.ascend(r, yield) })
+		for row := range c.Rows(after.Origin) {
+			if !x.ascendRow(row, after, yield) {
+				return
+			}
+		}
 	}
+}
+
+// ascendRow calls fn with the live items of a row of a clock that come after a dot, until it says no.
+func (x *dotIndex) ascendRow(row *dots.Row, after Dot, fn func(*Item) bool) bool {
+	first, last := row.Origins()
+	i, _ := x.find(max(first, after.Origin))
+	for ; i < len(x.rows) && x.rows[i].origin <= last; i++ {
+		o, from := x.rows[i].origin, uint64(0)
+		if o == after.Origin {
+			from = after.Seq
+		}
+		for a, b := range row.Runs() {
+			if b > from && !x.ascend(Range{Origin: o, First: max(a, from+1), Last: b}, fn) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // In yields the live items whose dots are in c and come after a dot, in order of dots. The store
@@ -54,51 +78,3 @@ func (s *Store) In(c *Clock, after Dot) iter.Seq[*Item] { return s.live.index.in
 
 // In yields the live items whose dots are in c and come after a dot, in order of dots.
 func (s *Snapshot) In(c *Clock, after Dot) iter.Seq[*Item] { return s.index.in(c, after) }
-
-// eachAfter calls fn, in order, with the runs of dots that come after d, until it says no.
-func (c *Clock) eachAfter(d Dot, fn func(Range) bool) {
-	i, _ := c.find(d.Origin)
-	for ; i < len(c.rows); i++ {
-		r := &c.rows[i]
-		from := uint64(0)
-		if r.origin == d.Origin {
-			from = d.Seq
-		}
-		if r.base > from && !fn(Range{r.origin, from + 1, r.base}) {
-			return
-		}
-		for _, s := range r.above[r.search(from):] {
-			if s.last > from && !fn(Range{r.origin, max(s.first, from+1), s.last}) {
-				return
-			}
-		}
-	}
-}
-
-// After returns a new clock with the dots of c that come after d.
-func (c *Clock) After(d Dot) *Clock {
-	out := &Clock{}
-	c.eachAfter(d, func(r Range) bool {
-		out.AddRange(r.Origin, r.First, r.Last)
-		return true
-	})
-	return out
-}
-
-// UpTo returns a new clock with the dots of c up to d, d included.
-func (c *Clock) UpTo(d Dot) *Clock {
-	out := &Clock{}
-	for r := range c.Ranges() {
-		if r.Origin > d.Origin || r.Origin == d.Origin && r.First > d.Seq {
-			break
-		}
-		if r.Origin == d.Origin {
-			r.Last = min(r.Last, d.Seq)
-		}
-		out.AddRange(r.Origin, r.First, r.Last)
-	}
-	return out
-}
-
-// And returns a new clock with the dots that are in c and in o.
-func (c *Clock) And(o *Clock) *Clock { return c.Minus(c.Minus(o)) }

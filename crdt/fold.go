@@ -64,7 +64,7 @@ func (k *keyState) anchored(path string) bool {
 func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool,
 	ch *Changes) (gs []Group, next uint64, err error) {
 	var found []*Item
-	r.st.live.index.ascend(Range{o, max(from, 1), math.MaxUint64}, func(it *Item) bool {
+	r.st.live.index.ascend(Range{Origin: o, First: max(from, 1), Last: math.MaxUint64}, func(it *Item) bool {
 		if most--; most < 0 {
 			next = it.Dot.Seq
 			return false

@@ -244,14 +244,15 @@ func TestCountPathsAreTakenApart(t *testing.T) {
 		if !ok || o != 7 || got != place {
 			t.Errorf("%q: %q of %v, %v", path, got, o, ok)
 		}
-		if isFold(&Item{Dot: Dot{7, 1}, Path: path}) || !isFold(&Item{Dot: Dot{8, 1}, Path: path}) {
+		if isFold(&Item{Dot: Dot{Origin: 7, Seq: 1}, Path: path}) ||
+			!isFold(&Item{Dot: Dot{Origin: 8, Seq: 1}, Path: path}) {
 			t.Errorf("%q: the dot tells a folded count from a count", path)
 		}
 	}
 	for _, path := range []string{"", "\x01", "\x02" + origin, "\x01" + origin[1:],
 		"\x01" + origin + "x", "\x0d" + origin,
 		"\x0bkey\x00\x01/\x01" + origin} {
-		if place, o, ok := countPath(path); ok || isFold(&Item{Dot: Dot{8, 1}, Path: path}) {
+		if place, o, ok := countPath(path); ok || isFold(&Item{Dot: Dot{Origin: 8, Seq: 1}, Path: path}) {
 			t.Errorf("%q is %q of %v", path, place, o)
 		}
 	}

@@ -27,7 +27,7 @@ func FuzzValue(f *testing.F) {
 		s := NewStore(StoreOptions{})
 		for i, p := range [][2]string{{path1, payload1}, {path2, payload2}} {
 			if _, err := s.Apply(Group{
-				{Dot: Dot{Origin(i + 1), 1}, Key: "k", Path: p[0], Puts: true, Payload: p[1]},
+				{Dot: Dot{Origin: Origin(i + 1), Seq: 1}, Key: "k", Path: p[0], Puts: true, Payload: p[1]},
 			}, nil); err != nil {
 				return
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/coterie-go/coterie/crdt/dots"
 )
 
 // eventLog keeps groups in the order in which this replica applied them. It keeps their payloads
@@ -164,8 +166,8 @@ func (l *eventLog) cover(events *Clock) { l.floor.Join(events) }
 // trim drops the groups whose dots stable contains.
 func (l *eventLog) trim(stable *Clock) {
 	for _, ol := range l.origins {
-		row := stable.row(ol.origin)
-		for ol.refs.len() > 0 && row.hasRange(ol.refs.at(0).first, ol.refs.at(0).last()) {
+		row := stable.Row(ol.origin)
+		for ol.refs.len() > 0 && row.HasRange(ol.refs.at(0).first, ol.refs.at(0).last()) {
 			l.forget(ol)
 		}
 	}
@@ -180,8 +182,8 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 	}
 	var cursors []logCursor
 	for _, ol := range l.origins {
-		c := logCursor{log: ol, peer: peer.row(ol.origin)}
-		if !c.peer.includes(clock.row(ol.origin)) && c.seek() {
+		c := logCursor{log: ol, peer: peer.Row(ol.origin)}
+		if !c.peer.Includes(clock.Row(ol.origin)) && c.seek() {
 			cursors = append(cursors, c)
 		}
 	}
@@ -233,7 +235,8 @@ func (l *eventLog) check(clock *Clock) error {
 		refs += ol.refs.len()
 		for i := range ol.refs.len() {
 			r := *ol.refs.at(i)
-			if g := *l.at(r.pos); g == nil || g.First() != (Dot{ol.origin, r.first}) || g.Last().Seq != r.last() {
+			g, first := *l.at(r.pos), Dot{Origin: ol.origin, Seq: r.first}
+			if g == nil || g.First() != first || g.Last().Seq != r.last() {
 				return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
 			}
 		}
@@ -247,7 +250,7 @@ func (l *eventLog) check(clock *Clock) error {
 // logCursor walks the groups of one origin that a peer lacks, by position.
 type logCursor struct {
 	log  *originLog
-	peer *clockRow
+	peer *dots.Row
 	i    int
 }
 
@@ -258,19 +261,17 @@ func (c *logCursor) pos() uint64 { return c.log.refs.at(c.i).pos }
 // that can hold the peer's lowest missing seq and walks from there.
 func (c *logCursor) seek() bool {
 	if c.i == 0 {
-		c.jump(c.peer.base)
+		c.jump(c.peer.Base())
 	}
 	for c.i < c.log.refs.len() {
 		r := c.log.refs.at(c.i)
-		if !c.peer.hasRange(r.first, r.last()) {
+		if !c.peer.HasRange(r.first, r.last()) {
 			return true
 		}
 		c.i++
 		if c.log.sorted {
-			if k := c.peer.search(r.last()); r.last() <= c.peer.base {
-				c.jump(c.peer.base)
-			} else if k < len(c.peer.above) {
-				c.jump(c.peer.above[k].last)
+			if end, ok := c.peer.EndOf(r.last()); ok {
+				c.jump(end)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func (w *logWorld) make(origins, groups int) {
 		var g Group
 		for range 1 + w.rng.IntN(4) {
 			next[o]++
-			g = append(g, Event{Dot: Dot{Origin(o + 1), next[o]}, Key: "k", Path: "p", Puts: true})
+			g = append(g, Event{Dot: Dot{Origin: Origin(o + 1), Seq: next[o]}, Key: "k", Path: "p", Puts: true})
 		}
 		w.made = append(w.made, g)
 	}

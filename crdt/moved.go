@@ -3,7 +3,6 @@ package crdt
 import (
 	"fmt"
 	"iter"
-	"slices"
 )
 
 // A key that becomes durable goes from one store to another. Each store numbers the events of an
@@ -11,42 +10,6 @@ import (
 // that is moved therefore gets a dot of its own: the same origin, because counters and node-owned
 // items read it, and a number that no event reaches. Every replica that moves the same items gives
 // them the same dots, so that it does not matter how many of them do so, or when.
-
-// Bounds of the numbers in dots.
-const (
-	seqBits = 48
-
-	// SeqMax is the highest number of an event: a million events a second for nine years.
-	SeqMax = 1<<seqBits - 1
-
-	// MovesMax is how many moves between two stores can be told apart.
-	MovesMax = 1<<(64-seqBits) - 1
-)
-
-// Moved returns the dot that the item of d has after move number n, which is from 1 to MovesMax.
-func (d Dot) Moved(n uint16) Dot { return Dot{d.Origin, uint64(n)<<seqBits | d.Seq} }
-
-// IsMoved reports whether the item of d has come from another store.
-func (d Dot) IsMoved() bool { return d.Seq > SeqMax }
-
-// LastEvent returns the number of the last event of o in the clock, 0 if there is none. Items that
-// were moved do not count.
-func (c *Clock) LastEvent(o Origin) uint64 { return c.row(o).maxTo(SeqMax) }
-
-// HasMoved reports whether the clock has items that were moved.
-func (c *Clock) HasMoved() bool {
-	return slices.ContainsFunc(c.rows, func(r clockRow) bool { return r.max() > SeqMax })
-}
-
-// maxTo returns the highest seq in the row that is not above most.
-func (r *clockRow) maxTo(most uint64) uint64 {
-	for i := len(r.above) - 1; i >= 0; i-- {
-		if r.above[i].first <= most {
-			return min(most, r.above[i].last)
-		}
-	}
-	return min(most, r.base)
-}
 
 // Adopt inserts items of another store as move number n. The clock gets, per origin, the moved dots
 // up to the highest of the items, so that it grows by one run per origin. What the clock has
@@ -68,7 +31,7 @@ func (r *Replica) Adopt(n uint16, items iter.Seq[*Item], ch *Changes) (*Clock, e
 	}
 	clock := &Clock{}
 	for o, seq := range last { // order: a clock is the same whichever order it is filled in
-		first, end := Dot{o, 1}.Moved(n), Dot{o, seq}.Moved(n)
+		first, end := Dot{Origin: o, Seq: 1}.Moved(n), Dot{Origin: o, Seq: seq}.Moved(n)
 		clock.AddRange(o, first.Seq, end.Seq)
 	}
 	return clock, r.st.MergeDiff(clock, nil, moved, ch)

@@ -52,7 +52,7 @@ func TestAdoptedItemsAreOneState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g[0].Dot != (Dot{7, 1}) || len(g[0].Removes) != 1 || !g[0].Removes[0].IsMoved() {
+	if g[0].Dot != (Dot{Origin: 7, Seq: 1}) || len(g[0].Removes) != 1 || !g[0].Removes[0].IsMoved() {
 		t.Fatalf("the event is %v", g)
 	}
 	sent, err := DecodeGroup(AppendGroup(nil, g))
@@ -83,12 +83,12 @@ func TestAdoptedItemsAreOneState(t *testing.T) {
 
 func TestMovedNumbersAreNoEvents(t *testing.T) {
 	r, ch := NewReplica(1, StoreOptions{}), &Changes{}
-	far := Dot{2, SeqMax}
+	far := Dot{Origin: 2, Seq: SeqMax}
 	event := Group{{Dot: far.Moved(1), Key: "k", Path: "\x02p", Puts: true}}
 	if _, err := r.Apply(event, ch); !errors.Is(err, ErrMalformed) {
 		t.Errorf("an event with the number of a moved item: %v", err)
 	}
-	moved := []*Item{{Dot: Dot{2, 3}.Moved(1), Key: "k", Path: "\x02p"}}
+	moved := []*Item{{Dot: Dot{Origin: 2, Seq: 3}.Moved(1), Key: "k", Path: "\x02p"}}
 	if _, err := r.Adopt(2, slices.Values(moved), ch); !errors.Is(err, ErrMalformed) {
 		t.Errorf("an item is moved twice: %v", err)
 	}
@@ -101,7 +101,7 @@ func TestMovedNumbersAreNoEvents(t *testing.T) {
 	c := &Clock{}
 	c.AddRange(1, 1, 4)
 	c.AddRange(1, 6, 9)
-	c.AddRange(1, Dot{1, 1}.Moved(1).Seq, Dot{1, 8}.Moved(1).Seq)
+	c.AddRange(1, Dot{Origin: 1, Seq: 1}.Moved(1).Seq, Dot{Origin: 1, Seq: 8}.Moved(1).Seq)
 	if c.LastEvent(1) != 9 || c.Max(1) != 1<<48|8 || c.LastEvent(2) != 0 {
 		t.Errorf("last event %d, max %d", c.LastEvent(1), c.Max(1))
 	}

@@ -1,10 +1,6 @@
 package crdt
 
-import (
-	"slices"
-
-	"github.com/coterie-go/coterie/crdt/iblt"
-)
+import "github.com/coterie-go/coterie/crdt/iblt"
 
 // Pinned is one moment of a store from which it is repaired or helps others: its Snapshot, and the
 // sketch as it was then. It belongs to one goroutine.
@@ -70,30 +66,4 @@ func (p *Pinned) Buckets(c *Clock, per, most int) (sizes []uint64, sums []Digest
 		size += r.Last - from + 1
 	}
 	return sizes, append(sums, sum), Dot{}
-}
-
-// Split cuts c into runs of so many dots each, and a last one with what remains. Where c ends
-// before, the rest are empty.
-func (c *Clock) Split(sizes []uint64) []*Clock {
-	sizes = slices.Clone(sizes)
-	out := make([]*Clock, 1, len(sizes)+1)
-	out[0] = &Clock{}
-	for r := range c.Ranges() {
-		for n := len(out) - 1; n < len(sizes) && sizes[n] <= r.Last-r.First; n++ {
-			if sizes[n] > 0 {
-				out[n].AddRange(r.Origin, r.First, r.First+sizes[n]-1)
-				r.First += sizes[n]
-			}
-			out = append(out, &Clock{})
-		}
-		n := len(out) - 1
-		out[n].AddRange(r.Origin, r.First, r.Last)
-		if n < len(sizes) {
-			sizes[n] -= r.Last - r.First + 1
-		}
-	}
-	for len(out) <= len(sizes) {
-		out = append(out, &Clock{})
-	}
-	return out
 }

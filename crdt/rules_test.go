@@ -219,7 +219,8 @@ func TestGroupsAreAllOrNothing(t *testing.T) {
 	}))
 	b := NewStore(StoreOptions{})
 	var ch Changes
-	if out, err := b.Apply(both, &ch); out != Waiting || err != nil || !slices.Equal(ch.Missing, []Dot{{1, 1}}) {
+	if out, err := b.Apply(both, &ch); out != Waiting || err != nil ||
+		!slices.Equal(ch.Missing, []Dot{{Origin: 1, Seq: 1}}) {
 		t.Fatal(out, err, ch.Missing)
 	}
 	if b.Len() != 0 || !b.Clock().Empty() || len(ch.Put)+len(ch.Keys) > 0 {
@@ -246,7 +247,7 @@ func TestGroupCoveredInPart(t *testing.T) {
 	var part Clock
 	part.AddRange(1, 2, 2)
 	b := NewStore(StoreOptions{})
-	if err := b.MergeDiff(&part, nil, []Item{{Dot: Dot{1, 2}, Key: "s", Path: "\x02v"}}, nil); err != nil {
+	if err := b.MergeDiff(&part, nil, []Item{{Dot: Dot{Origin: 1, Seq: 2}, Key: "s", Path: "\x02v"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	mustApply(t, b, g)

@@ -144,27 +144,63 @@ func (k *Sketcher) Done() bool { return k.done }
 // Cells returns the cells of the finished sketch. They must not be modified.
 func (k *Sketcher) Cells() []iblt.Cell { return k.out.Cells() }
 
-// DotFinder leads from the numbers in a sketch back to dots of a clock.
+// DotFinder leads from the numbers in a sketch back to dots of a clock. Of an origin that is over it
+// finds no dots above those that are alive at its moment: a sketch that has one does not decode, and
+// the stores go another way.
 type DotFinder struct {
 	hash   dotHash
 	within *Clock
 	shift  uint
-	high   map[uint64][]Origin // by the bits of their hashes that no seq reaches
+	high   map[uint64][]reach // by the bits of the hashes of origins that no seq reaches
+}
+
+// reach is how far the dots of an origin go that are looked for.
+type reach struct {
+	of   Origin
+	most uint64
 }
 
 // Finder returns the finder for the sketches under the n-th key of the dots in within, which must
 // not change any more.
 func (p *Pinned) Finder(n uint64, within *Clock) *DotFinder {
-	f := &DotFinder{hash: p.opt.hashOf(n), within: within, high: map[uint64][]Origin{}}
-	for i := range within.rows {
-		f.shift = max(f.shift, uint(bits.Len64(within.rows[i].max())))
+	f := &DotFinder{hash: p.opt.hashOf(n), within: within, high: map[uint64][]reach{}}
+	var all []reach
+	for row := range within.Rows(0) {
+		if first, last := row.Origins(); row.Base() < SeqMax {
+			all = append(all, reach{first, row.Max()})
+		} else {
+			all = p.index.reaches(all, first, last)
+		}
 	}
-	for i := range within.rows {
-		o := within.rows[i].origin
-		h := f.hash.key.Mix(uint64(o)) >> f.shift
-		f.high[h] = append(f.high[h], o)
+	for _, r := range all {
+		f.shift = max(f.shift, uint(bits.Len64(r.most)))
+	}
+	for _, r := range all {
+		h := f.hash.key.Mix(uint64(r.of)) >> f.shift
+		f.high[h] = append(f.high[h], r)
 	}
 	return f
+}
+
+// reaches appends how far the live dots of the origins from first to last go.
+func (x *dotIndex) reaches(dst []reach, first, last Origin) []reach {
+	i, _ := x.find(first)
+	for ; i < len(x.rows) && x.rows[i].origin <= last; i++ {
+		dst = append(dst, reach{x.rows[i].origin, x.rows[i].max()})
+	}
+	return dst
+}
+
+// max returns the highest seq of the row.
+func (r *dotRow) max() uint64 {
+	n, top := &r.root, uint64(0)
+	for level := r.levels; ; level-- {
+		top |= uint64(bits.Len64(n.bits)-1) << (level * dotNodeBits)
+		if level == 0 {
+			return top
+		}
+		n = n.kids[len(n.kids)-1]
+	}
 }
 
 // Key returns the key of the sketches.
@@ -172,9 +208,9 @@ func (f *DotFinder) Key() iblt.Key { return f.hash.key }
 
 // Find returns the one dot of the clock that has this number.
 func (f *DotFinder) Find(id uint64) (d Dot, ok bool) {
-	for _, o := range f.high[id>>f.shift] {
-		e := Dot{Origin: o, Seq: id ^ f.hash.key.Mix(uint64(o))}
-		if !f.within.Has(e) {
+	for _, r := range f.high[id>>f.shift] {
+		e := Dot{Origin: r.of, Seq: id ^ f.hash.key.Mix(uint64(r.of))}
+		if e.Seq > r.most || !f.within.Has(e) {
 			continue
 		}
 		if ok {

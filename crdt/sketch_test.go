@@ -83,7 +83,8 @@ func TestSketchesOfTwoStoresGiveTheirDifference(t *testing.T) {
 		for i, s := range []*Store{w.a, w.b} {
 			pins[i] = s.Pin()
 			k := pins[i].Sketcher(key, cells, within)
-			s.apply(Group{{Dot: Dot{5, 1}, Key: "later", Path: "x", Puts: true}}, nil) // a pinned moment does not move
+			// a pinned moment does not move
+			s.apply(Group{{Dot: Dot{Origin: 5, Seq: 1}, Key: "later", Path: "x", Puts: true}}, nil)
 			for !k.Work(1 + rng.IntN(100)) {
 			}
 			rows[i] = k.Cells()[:cells]
@@ -156,17 +157,17 @@ func TestFinderDoesNotGuess(t *testing.T) {
 	c.AddRange(2, 30, 40)
 	f := s.Pin().Finder(1, c)
 	h := f.hash
-	if d, ok := f.Find(h.id(Dot{1, 3})); !ok || d != (Dot{1, 3}) {
+	if d, ok := f.Find(h.id(Dot{Origin: 1, Seq: 3})); !ok || d != (Dot{Origin: 1, Seq: 3}) {
 		t.Fatal(d, ok)
 	}
-	if d, ok := f.Find(h.id(Dot{2, 33})); ok { // its number is that of 2:1, which is not in the clock
+	if d, ok := f.Find(h.id(Dot{Origin: 2, Seq: 33})); ok { // its number is that of 2:1, which is not in the clock
 		t.Fatal(d)
 	}
 	if d, ok := f.Find(12345); ok {
 		t.Fatal(d)
 	}
-	f.high[h.key.Mix(1)>>f.shift] = []Origin{1, 1}
-	if d, ok := f.Find(h.id(Dot{1, 3})); ok {
+	f.high[h.key.Mix(1)>>f.shift] = []reach{{1, 20}, {1, 20}}
+	if d, ok := f.Find(h.id(Dot{Origin: 1, Seq: 3})); ok {
 		t.Fatal("it guessed", d)
 	}
 }

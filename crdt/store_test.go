@@ -14,27 +14,28 @@ func TestMalformedGroupsAreRefused(t *testing.T) {
 		return Event{Dot: d, Key: "k", Path: "p", Puts: true, Removes: removes}
 	}
 	long := strings.Repeat("x", PayloadMax+1)
+	one, two := Dot{Origin: 1, Seq: 1}, Dot{Origin: 1, Seq: 2}
 	for name, c := range map[string]struct {
 		g    Group
 		want error
 	}{
 		"empty":            {nil, ErrMalformed},
-		"seq zero":         {Group{put(Dot{1, 0})}, ErrMalformed},
-		"seq overflow":     {Group{put(Dot{1, math.MaxUint64})}, ErrMalformed},
-		"gap":              {Group{put(Dot{1, 1}), put(Dot{1, 3})}, ErrMalformed},
-		"two origins":      {Group{put(Dot{1, 1}), put(Dot{2, 2})}, ErrMalformed},
-		"removes itself":   {Group{put(Dot{1, 1}, Dot{1, 1})}, ErrMalformed},
-		"removes future":   {Group{put(Dot{1, 1}, Dot{1, 2}), put(Dot{1, 2})}, ErrMalformed},
-		"removes nothing":  {Group{put(Dot{1, 1}, Dot{2, 0})}, ErrMalformed},
-		"no key":           {Group{{Dot: Dot{1, 1}}}, ErrKey},
-		"key not text":     {Group{{Dot: Dot{1, 1}, Key: "\xff"}}, ErrKey},
-		"key long":         {Group{{Dot: Dot{1, 1}, Key: long[:KeyMax+1]}}, ErrTooLarge},
-		"path long":        {Group{{Dot: Dot{1, 1}, Key: "k", Path: long[:PathMax+1]}}, ErrTooLarge},
-		"payload long":     {Group{{Dot: Dot{1, 1}, Key: "k", Puts: true, Payload: long}}, ErrTooLarge},
-		"many removes":     {Group{put(Dot{1, 1}, make([]Dot, RemovesMax+1)...)}, ErrTooLarge},
+		"seq zero":         {Group{put(Dot{Origin: 1, Seq: 0})}, ErrMalformed},
+		"seq overflow":     {Group{put(Dot{Origin: 1, Seq: math.MaxUint64})}, ErrMalformed},
+		"gap":              {Group{put(Dot{Origin: 1, Seq: 1}), put(Dot{Origin: 1, Seq: 3})}, ErrMalformed},
+		"two origins":      {Group{put(Dot{Origin: 1, Seq: 1}), put(Dot{Origin: 2, Seq: 2})}, ErrMalformed},
+		"removes itself":   {Group{put(Dot{Origin: 1, Seq: 1}, Dot{Origin: 1, Seq: 1})}, ErrMalformed},
+		"removes future":   {Group{put(one, two), put(two)}, ErrMalformed},
+		"removes nothing":  {Group{put(Dot{Origin: 1, Seq: 1}, Dot{Origin: 2, Seq: 0})}, ErrMalformed},
+		"no key":           {Group{{Dot: Dot{Origin: 1, Seq: 1}}}, ErrKey},
+		"key not text":     {Group{{Dot: Dot{Origin: 1, Seq: 1}, Key: "\xff"}}, ErrKey},
+		"key long":         {Group{{Dot: Dot{Origin: 1, Seq: 1}, Key: long[:KeyMax+1]}}, ErrTooLarge},
+		"path long":        {Group{{Dot: Dot{Origin: 1, Seq: 1}, Key: "k", Path: long[:PathMax+1]}}, ErrTooLarge},
+		"payload long":     {Group{{Dot: Dot{Origin: 1, Seq: 1}, Key: "k", Puts: true, Payload: long}}, ErrTooLarge},
+		"many removes":     {Group{put(Dot{Origin: 1, Seq: 1}, make([]Dot, RemovesMax+1)...)}, ErrTooLarge},
 		"many events":      {make(Group, EventsMax+1), ErrTooLarge},
-		"payload, no put":  {Group{{Dot: Dot{1, 1}, Key: "k", Payload: "x"}}, ErrMalformed},
-		"second key wrong": {Group{put(Dot{1, 1}), {Dot: Dot{1, 2}, Key: "\xff"}}, ErrKey},
+		"payload, no put":  {Group{{Dot: Dot{Origin: 1, Seq: 1}, Key: "k", Payload: "x"}}, ErrMalformed},
+		"second key wrong": {Group{put(Dot{Origin: 1, Seq: 1}), {Dot: Dot{Origin: 1, Seq: 2}, Key: "\xff"}}, ErrKey},
 	} {
 		s := NewStore(StoreOptions{})
 		if out, err := s.Apply(c.g, nil); !errors.Is(err, c.want) || out != 0 {
@@ -50,9 +51,10 @@ func TestMergeRefusesWhatIsNotTheDonors(t *testing.T) {
 	s := NewStore(StoreOptions{})
 	var donor Clock
 	donor.AddRange(1, 1, 2)
-	good := Item{Dot: Dot{1, 1}, Key: "k", Path: "p"}
+	good := Item{Dot: Dot{Origin: 1, Seq: 1}, Key: "k", Path: "p"}
 	for _, bad := range []Item{
-		{Dot: Dot{1, 3}, Key: "k"}, {Dot: Dot{1, 2}}, {Dot: Dot{1, 2}, Key: "k", Path: strings.Repeat("p", PathMax+1)},
+		{Dot: Dot{Origin: 1, Seq: 3}, Key: "k"}, {Dot: Dot{Origin: 1, Seq: 2}},
+		{Dot: Dot{Origin: 1, Seq: 2}, Key: "k", Path: strings.Repeat("p", PathMax+1)},
 	} {
 		if err := s.MergeDiff(&donor, nil, []Item{good, bad}, nil); err == nil {
 			t.Errorf("merged %v", &bad)
@@ -233,7 +235,7 @@ func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 	st := r.Store()
 	st.Trim(st.Clock().Clone())
 	snap := st.Snapshot()
-	if n := len(AppendClock(nil, st.Clock())); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 ||
+	if n := len(st.Clock().Append(nil)); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 ||
 		len(st.live.index.rows) != 0 {
 		t.Fatalf("clock of %d bytes, %v", n, st)
 	}

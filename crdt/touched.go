@@ -20,13 +20,13 @@ func (l *eventLog) keysOf(dots, have *Clock, fn func(key string)) (all bool) {
 		return false
 	}
 	n := 0
-	for i := range dots.rows {
-		o := dots.rows[i].origin
+	for row := range dots.Rows(0) {
+		o, _ := row.Origins()
 		at, ok := l.find(o)
-		if !ok {
+		if !ok || row.Wide() {
 			return false
 		}
-		for c := (logCursor{log: l.origins[at], peer: have.row(o)}); c.seek(); c.i++ {
+		for c := (logCursor{log: l.origins[at], peer: have.Row(o)}); c.seek(); c.i++ {
 			if n++; n > touchedMax {
 				return false
 			}

@@ -20,7 +20,7 @@ func TestTouchedNamesTheKeysOfTheEventsAskedFor(t *testing.T) {
 		var made []event
 		for o := range Origin(3) {
 			for i := range uint64(40) {
-				made = append(made, event{Dot{o + 1, i + 1}, fmt.Sprint("k", rng.IntN(5))})
+				made = append(made, event{Dot{Origin: o + 1, Seq: i + 1}, fmt.Sprint("k", rng.IntN(5))})
 			}
 		}
 		rng.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })

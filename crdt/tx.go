@@ -198,7 +198,7 @@ func (t *Tx) add(e Event) error {
 		return err
 	}
 	c := t.txCore
-	e.Dot = Dot{c.origin, c.next}
+	e.Dot = Dot{Origin: c.origin, Seq: c.next}
 	if c.err = c.checkEvent(&e); c.err != nil {
 		return c.err
 	}

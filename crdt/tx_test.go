@@ -88,12 +88,12 @@ func TestTxIsDeadAfterItsUpdate(t *testing.T) {
 func TestTxRemovesOnlyWhatItObserved(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	if _, err := r.Update("k", 0, func(tx *Tx) error {
-		return tx.Put("p", "", []Dot{{2, 1}})
+		return tx.Put("p", "", []Dot{{Origin: 2, Seq: 1}})
 	}, nil); !errors.Is(err, ErrMalformed) {
 		t.Fatal(err)
 	}
 	if _, err := r.Update("k", 0, func(tx *Tx) error {
-		return tx.Put("p", "", []Dot{{1, 1}})
+		return tx.Put("p", "", []Dot{{Origin: 1, Seq: 1}})
 	}, nil); !errors.Is(err, ErrMalformed) {
 		t.Fatal(err)
 	}

@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/crdt/dots"
 )
 
 // Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders
-// accept no other. They carry no version; the message or row around them does.
+// accept no other. They carry no version; the message or row around them does. Package dots has the
+// form of clocks.
 //
-//	clock  [row…]                       rows by origin
-//	row    [origin, base, (gap, run)…]  gap: missing seqs before a run, both at least 1
-//	group  [origins, seq, event…]       origins: table in order of first use, the group's own first; seq: of the first event
+//	group  [origins, seq, event…]       origins: table in order of first use, its own first; seq: of the first event
 //	       []                           the empty group, of an Update that changed nothing; not where ReadGroups reads
 //	event  [key, path, payload, removes]
 //	         key      bytes, null: as the event before
@@ -25,59 +25,10 @@ import (
 //
 // Keys, paths and payloads are byte strings: they may hold any bytes.
 
-// AppendClock appends the encoding of c.
-func AppendClock(dst []byte, c *Clock) []byte {
-	dst = cbor.AppendArray(dst, len(c.rows))
-	for i := range c.rows {
-		r := &c.rows[i]
-		dst = cbor.AppendArray(dst, 2+2*len(r.above))
-		dst = cbor.AppendUint(cbor.AppendUint(dst, r.origin), r.base)
-		end := r.base
-		for _, s := range r.above {
-			dst = cbor.AppendUint(cbor.AppendUint(dst, s.first-end-1), s.last-s.first+1)
-			end = s.last
-		}
-	}
-	return dst
-}
-
-// ClockSize is the number of bytes that AppendClock appends.
-func ClockSize(c *Clock) int {
-	n := cbor.HeadLen(uint64(len(c.rows)))
-	for i := range c.rows {
-		n += c.rows[i].size()
-	}
-	return n
-}
-
-// size is the number of bytes of an encoded row.
-func (r *clockRow) size() int {
-	n := cbor.HeadLen(uint64(2+2*len(r.above))) + cbor.HeadLen(uint64(r.origin)) + cbor.HeadLen(r.base)
-	end := r.base
-	for _, s := range r.above {
-		n += cbor.HeadLen(s.first-end-1) + cbor.HeadLen(s.last-s.first+1)
-		end = s.last
-	}
-	return n
-}
-
-// CutBytes cuts c in two: its first dots, which take about as many bytes as wanted and are at least
-// one run, and those behind them.
-func (c *Clock) CutBytes(most int) (first, rest *Clock) {
-	var last Dot
-	for r := range c.Ranges() {
-		if most -= cbor.HeadLen(uint64(r.Origin)) + 2*cbor.HeadLen(r.Last); most < 0 && last != (Dot{}) {
-			return c.UpTo(last), c.After(last)
-		}
-		last = Dot{r.Origin, r.Last}
-	}
-	return c, &Clock{}
-}
-
 // DecodeClock decodes a clock that fills b.
 func DecodeClock(b []byte) (*Clock, error) {
 	r := cbor.NewReader(b)
-	c := ReadClock(r)
+	c := dots.Read(r)
 	if err := r.End(); err != nil {
 		return nil, malformed(err)
 	}
@@ -86,53 +37,6 @@ func DecodeClock(b []byte) (*Clock, error) {
 
 // malformed wraps the fault of a reader.
 func malformed(err error) error { return fmt.Errorf("%w: %w", ErrMalformed, err) }
-
-// ReadClock reads a clock. It returns an empty one after a fault.
-func ReadClock(r *cbor.Reader) *Clock {
-	n := r.Array(min(ClockOriginsMax, r.Len()/clockRowBytesMin))
-	c := &Clock{rows: make([]clockRow, 0, n)}
-	for range n {
-		row := readClockRow(r)
-		if k := len(c.rows); k > 0 && c.rows[k-1].origin >= row.origin {
-			r.Fail("clock rows out of order")
-		}
-		if r.Err() != nil {
-			return &Clock{}
-		}
-		c.rows = append(c.rows, row)
-	}
-	return c
-}
-
-// clockRowBytesMin is what the shortest row takes: head, origin, base.
-const clockRowBytesMin = 3
-
-func readClockRow(r *cbor.Reader) clockRow {
-	n := r.Array(2 + 2*ClockRunsMax)
-	if n < 2 || n%2 != 0 {
-		r.Fail("clock row of %d", n)
-		return clockRow{}
-	}
-	row := clockRow{origin: Origin(r.Uint()), base: r.Uint()}
-	if n == 2 && row.base == 0 {
-		r.Fail("empty clock row")
-	}
-	if n > 2 {
-		row.above = make([]span, 0, n/2-1)
-	}
-	end := row.base
-	for range n/2 - 1 {
-		gap, run := r.Uint(), r.Uint()
-		first, last := end+gap+1, end+gap+run
-		if gap == 0 || run == 0 || end+gap < end || last < end+gap {
-			r.Fail("clock run of %d after %d", run, gap)
-			return clockRow{}
-		}
-		row.above = append(row.above, span{first, last})
-		end = last
-	}
-	return row
-}
 
 // AppendGroup appends the encoding of g. The empty group, which an Update returns that changed
 // nothing, has an encoding too: DecodeGroup reads it. ReadGroups refuses it, as no peer has a use
@@ -255,7 +159,7 @@ func (r *groupReader) group() Group {
 		g = make(Group, 0, n)
 	}
 	for i := range n {
-		e := Event{Dot: Dot{t.id(0), seq + uint64(i)}}
+		e := Event{Dot: Dot{Origin: t.id(0), Seq: seq + uint64(i)}}
 		r.event(&e, g)
 		if r.Err() != nil {
 			return nil
@@ -371,7 +275,7 @@ const itemHeadsMax = 1 + 2*9 + 3*5
 func DecodeItem(b []byte) (Item, error) {
 	r := cbor.NewReader(b)
 	r.Tuple(5)
-	it := Item{Dot: Dot{Origin(r.Uint()), r.Uint()}, Key: string(r.Bytes(KeyMax))}
+	it := Item{Dot: Dot{Origin: Origin(r.Uint()), Seq: r.Uint()}, Key: string(r.Bytes(KeyMax))}
 	start := r.Rest()
 	path, payload := r.Bytes(PathMax), r.Bytes(PayloadMax)
 	if it.Dot.Seq == 0 {

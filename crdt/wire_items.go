@@ -118,7 +118,7 @@ func readBatched(r *cbor.Reader, key string, t *originTable, last []uint64) Item
 		return Item{}
 	}
 	last[k/2] += uint64(step)
-	it := Item{Dot: Dot{o, last[k/2]}, Key: key}
+	it := Item{Dot: Dot{Origin: o, Seq: last[k/2]}, Key: key}
 	start := r.Rest()
 	path := r.Bytes(PathMax)
 	var payload []byte

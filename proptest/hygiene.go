@@ -137,7 +137,7 @@ func bounded(w *world) error {
 		}
 		s := snapState(reps[0].Store().Snapshot())
 		items[phase] = len(s.items)
-		after[phase] = len(crdt.AppendItems(crdt.AppendClock(nil, s.clock), pointers(s.items)))
+		after[phase] = len(crdt.AppendItems(s.clock.Append(nil), pointers(s.items)))
 	}
 	const width = 24 // what the numbers of an item may grow by
 	if items[1] > items[0] || after[1] > after[0]+width*(items[0]+2) {

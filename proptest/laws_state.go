@@ -148,9 +148,9 @@ func decomposes(w *world) error {
 // bytes, and reads the same.
 func survivesTheWire(w *world) error {
 	s := w.nodes[0].state()
-	raw := crdt.AppendClock(nil, s.clock)
+	raw := s.clock.Append(nil)
 	clock, err := crdt.DecodeClock(raw)
-	if err != nil || !clock.Equal(s.clock) || !bytes.Equal(raw, crdt.AppendClock(nil, clock)) {
+	if err != nil || !clock.Equal(s.clock) || !bytes.Equal(raw, clock.Append(nil)) {
 		return w.broken(encodingsComeBack, "clock %v comes back as %v (%v)", s.clock, clock, err)
 	}
 	items, err := w.plant.items(s.items)

@@ -76,6 +76,9 @@ var rules = []rule{
 		[]string{"TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm"}},
 	{"R15", "acks and votes count in their own epoch only (defect CountAnyEpoch)", "replicator",
 		[]string{"TestOnlyAcksOfTheOperationsEpochCount", "TestLinearizableReadCountsNoVoteOfAnotherView"}},
+	{"R16", "origins retire when all have told the same (defect RetireUnasked)", "replicator",
+		[]string{"TestRetirementsChangeNothing", "TestRetirementsWithoutAskingAreNoticed"}},
+	{"R16", "a disk that was away is not used", "replicator", []string{"TestOutdatedDisksThatAreUsedAreNoticed"}},
 
 	{"hazard 1", "each space has its own clock", "replicator",
 		[]string{"TestComingBackWithDurableRowsDeletesNothingVolatile"}},

@@ -92,6 +92,9 @@ func (m *Machine) Check() error {
 	if err := m.move.check(); err != nil {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
 	}
+	if err := m.retiring.check(); err != nil {
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
+	}
 	if err := m.tidying.expiry.keys.Check(); err != nil {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
 	}

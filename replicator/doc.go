@@ -151,6 +151,15 @@
 // volatile space, what members that are permanently gone have counted is folded, when all remaining
 // members have told that they know it.
 //
+// Ages (retire.go): a clock has a row for each incarnation that ever made an event, until a view
+// says that it is over. One view names incarnations that are over. Each member tells when all members
+// have told exactly the events of these that it has itself, in the durable space on disk. When all
+// have told so under one view, the next view says that these incarnations are over. Then the members
+// close them: their clocks have all the dots of a run of origins in one row (crdt/dots). What lives
+// of them stays, and is read, removed, folded and repaired as before. A late event of theirs is one
+// that is known already. A disk that was away meanwhile, or a copy of one, may have what no member
+// has. It is refused ([effect.Effects].Outdated): the node must start from empty.
+//
 // # Rules
 //
 // The comments of this package name these rules. R1, R2 and R10 stand in package crdt. Each has a
@@ -182,6 +191,9 @@
 //     reported, and the alarm of R13 is raised.
 //   - R15: acks count in their own epoch only; a member that has reported for an epoch acks nothing
 //     older.
+//   - R16: origins are closed when all members of one view have told the same events of them, and
+//     only by members that have; a disk that holds some of these events and has not closed them is
+//     never merged.
 //
 // # Guarantees
 //
@@ -247,10 +259,17 @@
 //     starts again has put nothing.
 //   - A key is kept from expiring by writes that its oldest voter or a majority knows. Reads leave
 //     no trace. If a node writes to a key while the key expires, what that node wrote is left.
-//   - A member that is permanently gone still costs an interval of the clock (some ten bytes, for
-//     the whole space) and at most two items per counter. In three cases it costs one item per
+//   - A member that is permanently gone costs a row of the clock (some ten bytes, for the whole
+//     space) until a view says that it is over, which waits for members that do not answer. It costs
+//     at most two items per counter. In three cases it costs one item per
 //     member that counted: in the durable space, while some member does not answer, and in counters
 //     within a crdt.ORMap, whose paths do not tell where a key of the map ends.
+//   - Events that no member knew when their origin was closed are lost, also if a disk has them. A
+//     member that stops after the view has come and before it has closed the origins on disk is
+//     outdated, although it has what the others have. A cluster that is founded anew refuses no
+//     disk: there, which disks count is the matter of package membership.
+//   - A repair that compares runs of dots has what lives of closed origins named without a
+//     comparison. A sketch finds no dot of a closed origin above those that live at the puller.
 //   - Two types used at one key at the same time live side by side: kinds have disjoint paths, so
 //     that nothing is lost. A caller that reads or updates the key gets crdt.ErrTypeClash until it
 //     has been deleted.

@@ -1,7 +1,6 @@
 package replicator
 
 import (
-	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -22,12 +21,8 @@ func (m *Machine) figuresOf(id keyspace.Space, s *space) effect.SpaceFigures {
 		Keys: snap.KeyCount(), Items: s.Store.Len(), Bytes: snap.Size(), Digest: s.Store.Digest(),
 		Events: s.Store.Clock().Len(), LogEvents: s.Store.LogLen(), Waiting: s.pusher.Outbox().Bytes(),
 	}
-	last := crdt.Origin(0)
-	for r := range s.Store.Clock().Ranges() {
-		if f.Origins == 0 || r.Origin != last {
-			f.Origins++
-		}
-		last = r.Origin
+	for range s.Store.Clock().Rows(0) {
+		f.Origins++
 	}
 	own := s.Store.Clock().Max(m.site.Cfg.Self)
 	for _, p := range m.site.Peers {

@@ -3,6 +3,7 @@ package replicator
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -77,8 +78,9 @@ func (g *gossip) onHoldings(p *replica.Peer, msg *wire.Holdings) {
 	}
 }
 
-// onClock learns what a peer has, and sends what the peer lacks.
-func (s *space) onClock(p *replica.Peer, msg *wire.Clock) {
+// onClock learns what a peer has, and sends what the peer lacks. has is what it has told, or more that
+// it is known to have.
+func (s *space) onClock(p *replica.Peer, msg *wire.Clock, has *crdt.Clock) {
 	s.LearnContent(p, msg.Content)
 	if msg.Acked != nil {
 		s.LearnAcked(p, msg.Acked)
@@ -89,7 +91,7 @@ func (s *space) onClock(p *replica.Peer, msg *wire.Clock) {
 		w.SetTries(0)
 		s.Watch(p)
 	}
-	s.gaps.Fill(p, msg.Content)
+	s.gaps.Fill(p, has)
 	if msg.Ask {
 		s.TellClock(p, false)
 	}

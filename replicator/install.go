@@ -45,6 +45,7 @@ func (m *Machine) onInstall(v replica.View) {
 		}
 		s.settlement.Follow(prev, m.site.View)
 	}
+	m.retiring.install(prev)
 	m.tidying.folding.start()
 	m.move.install(routes != nil, wasOldest)
 	if routes != nil {
@@ -68,6 +69,7 @@ func (m *Machine) becomeStranger() {
 	m.gossip.leave()
 	m.site.LinkAt = time.Time{}
 	m.tidying.leave()
+	m.retiring.leave()
 	for _, s := range m.spaces {
 		s.leave()
 	}

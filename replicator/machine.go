@@ -41,6 +41,7 @@ type Machine struct {
 	large    largeKeys
 	tidying  tidying
 	move     move
+	retiring retirement
 	donating donating
 	transit  transit
 	gossip   gossip
@@ -64,6 +65,7 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 		m.spaces[i], m.donating.spaces[i], m.subs.replicas[i] = s, s, s.Replica
 	}
 	m.move = newMove(m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable], &m.ops)
+	m.retiring = newRetirement(&m.site, m.spaces)
 	m.tidying = newTidying(&m.site, m.spaces, &m.ops, &m.move)
 	m.transit = transit{Site: &m.site, spaces: m.spaces}
 	m.gossip = gossip{Site: &m.site, spaces: m.spaces}
@@ -138,7 +140,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 		m.gossip.onHoldings(p, msg)
 	case *wire.Clock:
 		m.heed(p, msg)
-		m.spaces[msg.Space].onClock(p, msg)
+		m.spaces[msg.Space].onClock(p, msg, m.retiring.behind(p, msg))
 	case *wire.Fetch:
 		m.spaces[msg.Space].gaps.OnFetch(p, msg)
 	case *wire.LogTruncated:
@@ -207,6 +209,7 @@ func (m *Machine) onTime() {
 // finish draws the consequences of the step that come once, whatever caused them.
 func (m *Machine) finish() {
 	m.move.advance()
+	m.retiring.advance()
 	for _, s := range m.spaces {
 		s.holding.Admit(func(o *operation.Op) { s.update(o, 0) })
 		s.evaluate()
@@ -231,7 +234,7 @@ func (m *Machine) Deadline() time.Time {
 	if !m.site.Member {
 		return d
 	}
-	d = timer.Earliest(d, m.site.LinkAt, m.gossip.at, m.move.at, m.tidying.deadline())
+	d = timer.Earliest(d, m.site.LinkAt, m.gossip.at, m.move.at, m.retiring.at, m.tidying.deadline())
 	for _, s := range m.spaces {
 		d = timer.Earliest(d, s.deadline())
 	}
@@ -293,4 +296,5 @@ func (m *Machine) heed(p *replica.Peer, msg *wire.Clock) {
 	if m.move.waits() || m.tidying.folding.listens() {
 		m.move.heed(p, msg)
 	}
+	m.retiring.heed(p, msg)
 }

@@ -57,6 +57,9 @@ type node struct {
 	down    bool
 	joined  bool   // it has said that it caught up
 	moved   uint16 // the last move of which it has said that its part is done
+
+	retirable uint64 // the last epoch under which it has said that origins may retire
+	outdated  bool   // it has said that its disk must not be used
 }
 
 // rows is what survives a crash.
@@ -220,6 +223,7 @@ func (n *node) step(in Input) {
 		w.log("%s -> moved #%d", wire.Short(n.id), e.Moved)
 		n.moved = e.Moved
 	}
+	n.retirable, n.outdated = max(n.retirable, e.Retirable), n.outdated || e.Outdated
 	if !w.unchecked {
 		n.check()
 	}

@@ -75,7 +75,7 @@ func (h head) row() durable.Row {
 	v := append(make([]byte, 0, 64), format, byte(h.counts))
 	v = binary.BigEndian.AppendUint64(v, h.digest[0])
 	v = binary.BigEndian.AppendUint64(v, h.digest[1])
-	return durable.Row{Key: headKey, Value: crdt.AppendClock(v, h.clock)}
+	return durable.Row{Key: headKey, Value: h.clock.Append(v)}
 }
 
 // Of turns a batch into rows.
@@ -101,7 +101,7 @@ func Of(b storage.Batch) []durable.Row {
 		rows = append(rows, durable.Row{Key: key(it.Dot), Value: values[at:len(values):len(values)]})
 	}
 	if b.Mark != nil {
-		rows = append(rows, durable.Row{Key: markKey(b.MarkNo), Value: crdt.AppendClock([]byte{format}, b.Mark)})
+		rows = append(rows, durable.Row{Key: markKey(b.MarkNo), Value: b.Mark.Append([]byte{format})})
 	}
 	for no := range b.Unmark {
 		rows = append(rows, durable.Row{Key: markKey(no + 1)})

@@ -56,6 +56,9 @@ const (
 	MoveElsewhere
 	// MoveUnfrozen: updates of keys that are being moved are made at once, in the volatile space.
 	MoveUnfrozen
+	// RetireUnasked breaks R16: a replica says that it has all there is of origins that are over,
+	// whatever the others have.
+	RetireUnasked
 	endOfReplicator
 )
 

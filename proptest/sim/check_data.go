@@ -230,7 +230,7 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 func hashClock(c *crdt.Clock) [2]uint64 {
 	h := [2]uint64{1, 2}
 	for r := range c.Ranges() {
-		for _, x := range [3]uint64{uint64(r.Origin), r.First, r.Last} {
+		for _, x := range [4]uint64{uint64(r.Origin), r.First, r.Last, uint64(r.Through)} {
 			h[0] = random.Mix(h[0]*0x9e3779b97f4a7c15 + x)
 			h[1] = random.Mix(h[1]*0xd1342543de82ef95 + x)
 		}

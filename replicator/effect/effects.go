@@ -105,6 +105,8 @@ type Effects struct {
 	Changed   bool   // this Step changed what Snapshot returns
 	CaughtUp  bool   // this Step made a learner catch up: it may be made a voter
 	Moved     uint16 // not 0: this Step ended this replica's part in the move of that number (View.Moves)
+	Retirable uint64 // not 0: under the view of that epoch all members have the same of the origins in View.Ending
+	Outdated  bool   // the disk missed that origins ended of which it holds something: the node must start from empty
 }
 
 // Reset empties them for the next step, and keeps the memory of the slices.
@@ -146,6 +148,12 @@ func (e *Effects) String() string {
 	}
 	if e.Moved != 0 {
 		fmt.Fprintf(&b, "moved #%d\n", e.Moved)
+	}
+	if e.Retirable != 0 {
+		fmt.Fprintf(&b, "retirable in %d\n", e.Retirable)
+	}
+	if e.Outdated {
+		b.WriteString("outdated disk\n")
 	}
 	return b.String()
 }

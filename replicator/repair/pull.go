@@ -164,7 +164,7 @@ func (p *pull) answered(from crdt.Origin, id uint32) *question {
 
 // mayName reports whether a donor can have so many live dots: it has told how many items there are.
 func (p *pull) mayName(names *crdt.Clock) bool {
-	n := names.Len()
+	n := names.Len() // of origins that are over, more than any donor has
 	if n > p.items {
 		return false
 	}

@@ -9,7 +9,8 @@ import (
 // ranging is the search for the difference by runs of dots: the sums of what is alive in each are
 // compared, and where they differ, the donor names what is alive. It costs a walk over the items on
 // both sides, some 20 bytes per run, and the names in the runs that differ, which is little when
-// most do. Nothing is hashed together, so that it cannot fail by chance.
+// most do. What lives of origins that are over is named without a comparison. Nothing is hashed
+// together, so that it cannot fail by chance.
 type ranging struct {
 	rest   *crdt.Clock   // dots not compared yet
 	differ []*crdt.Clock // whose names have not been asked for
@@ -24,7 +25,11 @@ const (
 func (d *difference) beginRanges() {
 	*d.env.RangeRepairs++
 	d.sketch = sketching{}
-	d.ranges = ranging{rest: d.within}
+	single, closed := d.within.Parted()
+	d.ranges = ranging{rest: single}
+	if !closed.Empty() {
+		d.ranges.differ = append(d.ranges.differ, closed) // their dots cannot be counted, so no runs of them be cut
+	}
 }
 
 // driveRanges asks for the sums of the next runs, and for the names in those that differ.

@@ -148,7 +148,7 @@ func (t *Site) Malformed(p *Peer) {
 	t.Eff.Malformed = append(t.Eff.Malformed, effect.Malformed{Peer: p.ID, Count: p.malformed})
 }
 
-// clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.
+// clocksMax bounds the bytes of a message with clocks: two of dots.RowsMax origins fit.
 const clocksMax = 64 << 20
 
 // malformedEach spaces out what is told of a peer whose messages make no sense.

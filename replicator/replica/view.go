@@ -40,6 +40,13 @@ type View struct {
 	Moving  []string
 	Moves   uint16
 	Move    bool
+
+	// Ending names incarnations that are over, and of which the members must agree what there is.
+	// Ended names those of which they have: AgreedIn is the epoch of the view under which all its
+	// members told so (effect.Effects.Retirable). Views that follow go on with Ended, and with
+	// AgreedIn, until others are agreed on. 0: none yet.
+	Ending, Ended Retirement
+	AgreedIn      uint64
 }
 
 // String prints the view on one line, members by id.
@@ -60,6 +67,12 @@ func (v View) String() string {
 	}
 	if v.Move {
 		fmt.Fprintf(&b, " moving %q", v.Moving)
+	}
+	if !v.Ending.Empty() {
+		fmt.Fprintf(&b, " ending %v", v.Ending)
+	}
+	if !v.Ended.Empty() {
+		fmt.Fprintf(&b, " ended %v since %d", v.Ended, v.AgreedIn)
 	}
 	return b.String()
 }

@@ -44,7 +44,7 @@ func ClockBytes(msg Message) int {
 func sizeOf(clocks ...*crdt.Clock) (size int) {
 	for _, c := range clocks {
 		if c != nil {
-			size += crdt.ClockSize(c)
+			size += c.Size()
 		}
 	}
 	return size

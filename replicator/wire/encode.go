@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/crdt/dots"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -224,10 +225,10 @@ func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 		}
 	case kindClock:
 		return &Clock{
-			Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Content: crdt.ReadClock(r), Acked: readClockOrNull(r),
+			Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Content: dots.Read(r), Acked: readClockOrNull(r),
 		}
 	case kindFetch:
-		return &Fetch{Epoch: epoch, Space: readSpace(r), Dots: crdt.ReadClock(r)}
+		return &Fetch{Epoch: epoch, Space: readSpace(r), Dots: dots.Read(r)}
 	case kindLogTruncated:
 		return &LogTruncated{Epoch: epoch, Space: readSpace(r)}
 	case kindAsk:
@@ -254,7 +255,7 @@ func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 
 func readCompare(r *cbor.Reader, epoch uint64) *Compare {
 	m := &Compare{
-		Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Hash: readHash(r), More: crdt.ReadClock(r), Hold: r.Uint32(),
+		Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Hash: readHash(r), More: dots.Read(r), Hold: r.Uint32(),
 	}
 	for range r.Array(cbor.Any) {
 		if m.Keys = append(m.Keys, string(r.Bytes(cbor.Any))); r.Err() != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/crdt/dots"
 	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
@@ -66,10 +67,10 @@ func appendItems(dst []byte, m *Items) []byte {
 func readRepair(r *cbor.Reader, kind int, epoch uint64) Message {
 	switch kind {
 	case kindPull:
-		return &Pull{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Content: crdt.ReadClock(r)}
+		return &Pull{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Content: dots.Read(r)}
 	case kindHead:
 		return &Head{
-			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Clock: crdt.ReadClock(r),
+			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Clock: dots.Read(r),
 			Digest: readDigest(r), Items: r.Uint(),
 		}
 	case kindMoreCells:
@@ -86,7 +87,7 @@ func readRepair(r *cbor.Reader, kind int, epoch uint64) Message {
 	case kindFetchItems:
 		m := &FetchItems{
 			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), ID: r.Uint32(),
-			Kind: repair.Kind(r.UintMax(uint64(repair.Kinds) - 1)), Dots: crdt.ReadClock(r),
+			Kind: repair.Kind(r.UintMax(uint64(repair.Kinds) - 1)), Dots: dots.Read(r),
 		}
 		for range r.Array(cbor.Any) {
 			if m.Sizes = append(m.Sizes, r.Uint()); r.Err() != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/crdt/dots"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -36,7 +37,7 @@ func appendClock(dst []byte, c *crdt.Clock) []byte {
 	if c == nil {
 		return cbor.AppendNull(dst)
 	}
-	return crdt.AppendClock(dst, c)
+	return c.Append(dst)
 }
 
 // readClockOrNull reads a clock, or nil for null.
@@ -44,7 +45,7 @@ func readClockOrNull(r *cbor.Reader) *crdt.Clock {
 	if r.Null() {
 		return nil
 	}
-	return crdt.ReadClock(r)
+	return dots.Read(r)
 }
 
 func readSpace(r *cbor.Reader) keyspace.Space {

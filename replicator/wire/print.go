@@ -186,7 +186,8 @@ func groupName(g crdt.Group) string {
 	return fmt.Sprintf("%s:%d-%d", Short(g[0].Dot.Origin), g[0].Dot.Seq, g.Last().Seq)
 }
 
-// ClockName prints a clock as origin:first-last, short ids, nil as none.
+// ClockName prints a clock as origin:first-last, short ids, nil as none. Origins that are over stand
+// as first-last:1-.
 func ClockName(c *crdt.Clock) string {
 	if c == nil {
 		return "none"
@@ -197,9 +198,12 @@ func ClockName(c *crdt.Clock) string {
 			parts = append(parts, "…")
 			break
 		}
-		if r.First == r.Last {
+		switch {
+		case r.Through != 0:
+			parts = append(parts, fmt.Sprintf("%s-%s:%d-", Short(r.Origin), Short(r.Through), r.First))
+		case r.First == r.Last:
 			parts = append(parts, fmt.Sprintf("%s:%d", Short(r.Origin), r.First))
-		} else {
+		default:
 			parts = append(parts, fmt.Sprintf("%s:%d-%d", Short(r.Origin), r.First, r.Last))
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -56,12 +55,9 @@ func (w world) describeTable(set keyspace.Dataset, s rows.Summary, keys int) {
 		w.say("table", rows.Table(set), "role", set.Role, "data", set.Kind(), "space", "durable", "rows", 0)
 		return
 	}
-	origins, last := 0, crdt.Origin(0)
-	for r := range s.Clock.Ranges() {
-		if origins == 0 || r.Origin != last {
-			origins++
-		}
-		last = r.Origin
+	origins := 0
+	for range s.Clock.Rows(0) {
+		origins++
 	}
 	w.say("table", rows.Table(set), "role", set.Role, "data", set.Kind(), "space", "durable", "rows", s.Items,
 		"row_bytes", s.Bytes, "keys", len(s.Keys), "events", s.Clock.Len(), "origins", origins,

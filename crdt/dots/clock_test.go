@@ -1,4 +1,4 @@
-package crdt
+package dots
 
 import (
 	"maps"
@@ -15,7 +15,8 @@ type clockModel map[Dot]bool
 
 func drawRange(t *rapid.T) Range {
 	first := rapid.Uint64Range(1, 24).Draw(t, "first")
-	return Range{Origin(rapid.IntRange(1, 3).Draw(t, "origin")), first, first + rapid.Uint64Range(0, 5).Draw(t, "more")}
+	o := Origin(rapid.IntRange(1, 3).Draw(t, "origin"))
+	return Range{Origin: o, First: first, Last: first + rapid.Uint64Range(0, 5).Draw(t, "more")}
 }
 
 func drawClock(t *rapid.T) (*Clock, clockModel) {
@@ -127,8 +128,8 @@ func TestClockIsASetOfDots(t *testing.T) {
 			all.Join(run)
 		}
 		mustBe(t, "split", all, ma)
-		if size := len(AppendClock(nil, a)); size != ClockSize(a) {
-			t.Fatalf("%v has %d bytes, not %d", a, size, ClockSize(a))
+		if size := len(a.Append(nil)); size != a.Size() {
+			t.Fatalf("%v has %d bytes, not %d", a, size, a.Size())
 		}
 		first, rest := a.CutBytes(rapid.IntRange(0, 40).Draw(t, "bytes"))
 		both := rest.Clone()
@@ -168,7 +169,7 @@ func TestClockEdges(t *testing.T) {
 	if c.Has(Dot{1, top - 2}) || !c.Has(Dot{1, top}) || c.Max(1) != top || c.Len() != 5 {
 		t.Fatal(&c)
 	}
-	back, err := DecodeClock(AppendClock(nil, &c))
+	back, err := decode(c.Append(nil))
 	if err != nil || !back.Equal(&c) {
 		t.Fatal(back, err)
 	}

@@ -1,0 +1,21 @@
+package crdt
+
+import "github.com/coterie-go/coterie/crdt/dots"
+
+// Names of events and sets of them, see package dots.
+type (
+	// Origin is the id of one incarnation of a process.
+	Origin = dots.Origin
+	// Dot names one event: the Seq-th of its Origin.
+	Dot = dots.Dot
+	// Clock is a set of dots.
+	Clock = dots.Clock
+	// Range is a run of consecutive dots.
+	Range = dots.Range
+)
+
+// Bounds of the numbers in dots, see package dots.
+const (
+	SeqMax   = dots.SeqMax
+	MovesMax = dots.MovesMax
+)
