@@ -12,7 +12,7 @@ import (
 // are lost, and entities and keys have their records.
 func TestStoryOfAFailingSeed(t *testing.T) {
 	log := story.NewLog(1 << 20)
-	r := Run(1, options.Plan{Swarm: options.Cluster, Defect: "handles-meanwhile"}, log)
+	r := Run(12, options.Plan{Swarm: options.Cluster, Defect: "handles-meanwhile"}, log)
 	records := log.Records()
 	if r.Violation == nil || log.Left() > 0 {
 		t.Fatalf("%v, %d records are left out", r.Violation, log.Left())

@@ -162,10 +162,15 @@ func (n *Network) Heal() {
 	n.lose, n.hold, n.slow = nil, nil, nil
 }
 
-// Cut sets which slots cannot reach which; nil heals.
+// Cut sets which slots cannot reach which; nil heals. It draws whether what is cut refuses connections.
 func (n *Network) Cut(f func(from, to int) bool) {
-	n.blocked = n.closed("CUT", n.blocked, f)
+	n.CutSilently(f)
 	n.Controls.cut(f != nil)
+}
+
+// CutSilently does what Cut does, and what is cut does not answer.
+func (n *Network) CutSilently(f func(from, to int) bool) {
+	n.blocked = n.closed("CUT", n.blocked, f)
 	if f != nil {
 		n.Traffic.Cuts++
 	}
