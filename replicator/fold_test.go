@@ -1,9 +1,6 @@
 package replicator
 
 import (
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -11,7 +8,6 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -22,12 +18,9 @@ import (
 // it was made, and nothing of items and folds. The members come, go, are cut off and dropped at
 // random.
 type countWorld struct {
-	*world
-	rng   *rand.Rand
+	*randomWorld
 	ops   []*countOp
 	looks uint64 // calls of live
-	views []replica.View
-	next  crdt.Origin
 }
 
 // countOp is one operation on a counter.
@@ -39,19 +32,6 @@ type countOp struct {
 
 	found, gone uint64 // the last of the looks in which it was there, and in which it was replaced or cleared
 }
-
-// failure stops a world whose test wants to know what failed.
-type failure struct{ err error }
-
-// thrower is a tb that panics with a failure.
-type thrower struct{}
-
-func (thrower) Helper()                         {}
-func (thrower) Fatal(args ...any)               { panic(failure{errors.New(fmt.Sprint(args...))}) }
-func (thrower) Fatalf(f string, args ...any)    { panic(failure{fmt.Errorf(f, args...)}) }
-func (w *countWorld) chance(one int) bool       { return w.rng.IntN(one) == 0 }
-func (w *countWorld) newest() replica.View      { return w.views[len(w.views)-1] }
-func (w *countWorld) lives(id crdt.Origin) bool { return w.node(id) != nil }
 
 // live returns the counts that an operation finds that is made at this clock: those that nothing
 // else there has replaced or cleared.
@@ -132,7 +112,7 @@ func (w *countWorld) do(n *node, key string, by uint64) {
 func newCountWorld(seed uint64, f defect.Set) *countWorld {
 	cfg := settings.Config{GossipInterval: 300 * time.Millisecond, RetryInterval: 50 * time.Millisecond}
 	cfg.Plant(f)
-	w := &countWorld{world: newWorld(thrower{}, seed, cfg), rng: rand.New(rand.NewPCG(seed, 99))}
+	w := &countWorld{randomWorld: newRandomWorld(seed, 99, cfg)}
 	w.after = w.check
 	if w.chance(3) {
 		w.cfg.LogMax = 4
@@ -148,15 +128,6 @@ func newCountWorld(seed uint64, f defect.Set) *countWorld {
 	return w
 }
 
-func (w *countWorld) alive() []*node {
-	return slices.DeleteFunc(slices.Clone(w.nodes), func(n *node) bool { return n.down })
-}
-
-func (w *countWorld) some() *node {
-	all := w.alive()
-	return all[w.rng.IntN(len(all))]
-}
-
 // act does one thing at random.
 func (w *countWorld) act() {
 	switch k := w.rng.IntN(44); {
@@ -170,12 +141,7 @@ func (w *countWorld) act() {
 	case k < 26:
 		w.someArrive()
 	case k < 32:
-		w.now = w.now.Add(time.Duration(1+w.rng.IntN(100)) * time.Millisecond)
-		for _, n := range w.alive() {
-			if at := n.m.Deadline(); !at.IsZero() && !at.After(w.now) {
-				n.step(Tick{})
-			}
-		}
+		w.pass()
 	case k == 32:
 		a, b := w.some(), w.some()
 		w.sever(a.id, b.id)
@@ -198,47 +164,6 @@ func (w *countWorld) act() {
 	}
 }
 
-// bring installs the views that a node has not got, or some of them.
-func (w *countWorld) bring(n *node) {
-	for _, v := range w.views {
-		if v = v.Normal(); v.Epoch > n.m.site.View.Epoch && !w.chance(4) &&
-			(n.m.site.Member || hasMember(v.Voters, n.id) || hasMember(v.Learners, n.id)) {
-			n.step(Install{v})
-		}
-	}
-}
-
-// someArrive lets packets come, most in order, some late, twice or never.
-func (w *countWorld) someArrive() {
-	for range 1 + w.rng.IntN(20) {
-		if len(w.net) == 0 {
-			return
-		}
-		i := 0
-		switch w.rng.IntN(12) {
-		case 0:
-			w.net = w.net[1:]
-			continue
-		case 1:
-			w.net = append(w.net, w.net[0])
-		case 2, 3:
-			i = w.rng.IntN(len(w.net))
-		}
-		w.deliver(i)
-	}
-}
-
-// bears reports whether a majority of the newest view would live without one.
-func (w *countWorld) bears(without crdt.Origin) bool {
-	v, n := w.newest(), 0
-	for _, p := range v.Voters {
-		if p.ID != without && w.lives(p.ID) {
-			n++
-		}
-	}
-	return n >= quorum.MajorityOf(len(v.Voters))
-}
-
 func (w *countWorld) join() {
 	if len(w.alive()) >= 6 || !w.installed() {
 		return
@@ -251,17 +176,6 @@ func (w *countWorld) join() {
 		ID: w.next, UpNumber: uint32(w.next), Disk: uint64(w.next),
 	})
 	w.views = append(w.views, v)
-}
-
-// installed reports whether a majority has the newest view, as the next decision needs.
-func (w *countWorld) installed() bool {
-	v, n := w.newest(), 0
-	for _, p := range v.Voters {
-		if x := w.node(p.ID); x != nil && x.m.site.View.Epoch == v.Epoch {
-			n++
-		}
-	}
-	return n >= quorum.MajorityOf(len(v.Voters))
 }
 
 // decide drops the dead nodes, and now and then a live one. It promotes the learners that have
@@ -277,7 +191,7 @@ func (w *countWorld) decide() {
 		drop = w.some().id
 	}
 	for _, p := range old.Voters {
-		if w.lives(p.ID) && p.ID != drop {
+		if w.node(p.ID) != nil && p.ID != drop {
 			v.Voters = append(v.Voters, p)
 		}
 	}
@@ -290,13 +204,7 @@ func (w *countWorld) decide() {
 			v.Learners = append(v.Learners, p)
 		}
 	}
-	kept := 0
-	for _, p := range old.Voters {
-		if hasMember(v.Normal().Voters, p.ID) {
-			kept++
-		}
-	}
-	if kept >= quorum.MajorityOf(len(old.Voters)) {
+	if follows(old, v) {
 		w.views = append(w.views, v)
 	}
 }
@@ -345,23 +253,16 @@ func (w *countWorld) decideHealed() {
 // runCounts plays a world and says what failed.
 func runCounts(seed uint64, f defect.Set, steps int) (folded uint64, err error) {
 	w := newCountWorld(seed, f)
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case failure:
-			err = p.err
-		default:
-			panic(p)
+	err = failing(func() {
+		for range steps {
+			w.act()
 		}
-	}()
-	for range steps {
-		w.act()
-	}
-	for _, n := range w.nodes {
-		folded += n.m.site.Counters.Folded
-	}
-	w.heal()
-	return folded, nil
+		for _, n := range w.nodes {
+			folded += n.m.site.Counters.Folded
+		}
+		w.heal()
+	})
+	return folded, err
 }
 
 // R6: a fold never changes a sum at any replica. This holds for all counts and clears at the same

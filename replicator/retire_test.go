@@ -10,20 +10,12 @@ import (
 func runRetirements(seed uint64, f defect.Set, trusts bool, steps int) (w *retireWorld, err error) {
 	w = newRetireWorld(seed, f)
 	w.trusts = trusts
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case failure:
-			err = p.err
-		default:
-			panic(p)
+	return w, failing(func() {
+		for range steps {
+			w.act()
 		}
-	}()
-	for range steps {
-		w.act()
-	}
-	w.heal()
-	return w, nil
+		w.heal()
+	})
 }
 
 // R16: that origins retire changes nothing of what any member shows, in either space. This holds

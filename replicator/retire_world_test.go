@@ -3,14 +3,12 @@ package replicator
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -20,11 +18,8 @@ import (
 // must show, from the operations in its clock alone. Nodes come with empty disks, with those of
 // nodes that have crashed, and with copies of old ones.
 type retireWorld struct {
-	*world
-	rng    *rand.Rand
+	*randomWorld
 	ops    []*setOp
-	views  []replica.View
-	next   crdt.Origin
 	disks  uint64
 	copies []diskCopy
 
@@ -55,7 +50,7 @@ func newRetireWorld(seed uint64, f defect.Set) *retireWorld {
 		GossipInterval: 300 * time.Millisecond, RetryInterval: 50 * time.Millisecond, DurableKeys: []string{"d/*"},
 	}
 	cfg.Plant(f)
-	w := &retireWorld{world: newWorld(thrower{}, seed, cfg), rng: rand.New(rand.NewPCG(seed, 98))}
+	w := &retireWorld{randomWorld: newRandomWorld(seed, 98, cfg)}
 	w.after = w.compare
 	if w.chance(2) {
 		w.cfg.LogMax = 4
@@ -70,9 +65,6 @@ func newRetireWorld(seed uint64, f defect.Set) *retireWorld {
 	return w
 }
 
-func (w *retireWorld) chance(one int) bool  { return w.rng.IntN(one) == 0 }
-func (w *retireWorld) newest() replica.View { return w.views[len(w.views)-1] }
-
 // begin starts a process under a new id, with a disk or an empty one. Ids are some way apart.
 func (w *retireWorld) begin(disk *rows, id uint64) *node {
 	w.next += 10
@@ -81,15 +73,6 @@ func (w *retireWorld) begin(disk *rows, id uint64) *node {
 		id = w.disks
 	}
 	return w.start(w.next, disk, id)
-}
-
-func (w *retireWorld) alive() []*node {
-	return slices.DeleteFunc(slices.Clone(w.nodes), func(n *node) bool { return n.down })
-}
-
-func (w *retireWorld) some() *node {
-	all := w.alive()
-	return all[w.rng.IntN(len(all))]
 }
 
 // shown are the elements that a clock must show.
@@ -175,12 +158,7 @@ func (w *retireWorld) act() {
 	case k < 35:
 		w.some().persist()
 	case k < 43:
-		w.now = w.now.Add(time.Duration(1+w.rng.IntN(100)) * time.Millisecond)
-		for _, n := range w.alive() {
-			if at := n.m.Deadline(); !at.IsZero() && !at.After(w.now) {
-				n.step(Tick{})
-			}
-		}
+		w.pass()
 	case k == 43:
 		a, b := w.some(), w.some()
 		w.sever(a.id, b.id)
@@ -209,35 +187,9 @@ func (r *rows) copied() *rows {
 
 // crashSome ends a node without which a majority lives.
 func (w *retireWorld) crashSome() {
-	n, v, left := w.some(), w.newest(), 0
-	for _, p := range v.Voters {
-		if p.ID != n.id && w.node(p.ID) != nil {
-			left++
-		}
-	}
-	if len(w.alive()) > 3 && left >= quorum.MajorityOf(len(v.Voters)) {
+	if n := w.some(); w.bears(n.id) && len(w.alive()) > 3 {
 		w.copies = append(w.copies, diskCopy{n.disk, n.diskID})
 		n.crash()
-	}
-}
-
-// someArrive lets packets come, most in order, some late, twice or never.
-func (w *retireWorld) someArrive() {
-	for range 1 + w.rng.IntN(20) {
-		if len(w.net) == 0 {
-			return
-		}
-		i := 0
-		switch w.rng.IntN(12) {
-		case 0:
-			w.net = w.net[1:]
-			continue
-		case 1:
-			w.net = append(w.net, w.net[0])
-		case 2, 3:
-			i = w.rng.IntN(len(w.net))
-		}
-		w.deliver(i)
 	}
 }
 
@@ -245,12 +197,7 @@ func (w *retireWorld) someArrive() {
 // outdated ends.
 func (w *retireWorld) bringAll() {
 	for _, n := range w.alive() {
-		for _, v := range w.views {
-			if v = v.Normal(); v.Epoch > n.m.site.View.Epoch && !w.chance(4) && !n.outdated &&
-				(n.m.site.Member || hasMember(v.Voters, n.id) || hasMember(v.Learners, n.id)) {
-				n.step(Install{v})
-			}
-		}
+		w.bring(n)
 		w.refuse(n)
 	}
 }
@@ -288,17 +235,6 @@ func (w *retireWorld) join() {
 	w.views = append(w.views, v)
 }
 
-// installed reports whether a majority has the newest view, as the next decision needs.
-func (w *retireWorld) installed() bool {
-	v, n := w.newest(), 0
-	for _, p := range v.Voters {
-		if x := w.node(p.ID); x != nil && x.m.site.View.Epoch == v.Epoch {
-			n++
-		}
-	}
-	return n >= quorum.MajorityOf(len(v.Voters))
-}
-
 // decide drops the dead nodes, and now and then a live one. It promotes the learners that have
 // caught up, and lets origins end.
 func (w *retireWorld) decide() {
@@ -321,13 +257,7 @@ func (w *retireWorld) decide() {
 			v.Learners = append(v.Learners, p)
 		}
 	}
-	kept := 0
-	for _, p := range old.Voters {
-		if hasMember(v.Normal().Voters, p.ID) {
-			kept++
-		}
-	}
-	if kept >= quorum.MajorityOf(len(old.Voters)) {
+	if follows(old, v) {
 		w.retire(old, &v)
 		w.views = append(w.views, v)
 	}
