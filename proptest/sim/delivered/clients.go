@@ -19,12 +19,10 @@ func (e *Entities) send() {
 	if e.w.Healed() {
 		return
 	}
-	e.w.After(time.Duration(e.rng.ExpFloat64()*float64(e.opt.Gap))+1, nil, e.send)
-	all := e.w.Processes()
-	if len(all) == 0 {
+	p := workload.Client(e.w, e.rng, e.opt.Gap, e.send)
+	if p == nil {
 		return
 	}
-	p := all[e.rng.IntN(len(all))]
 	id, delivers := strconv.Itoa(e.rng.IntN(e.opt.Entities)), e.rng.IntN(2) == 0
 	if x := e.producers[p.UID()]; x != nil && p.Usable() {
 		e.sent++

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -18,12 +19,11 @@ func (e *Entities) send() {
 		e.w.After(e.opt.Gap, nil, e.probe)
 		return
 	}
-	e.w.After(time.Duration(e.rng.ExpFloat64()*float64(e.opt.Gap))+1, nil, e.send)
-	all := e.w.Processes()
-	if len(all) == 0 {
+	p := workload.Client(e.w, e.rng, e.opt.Gap, e.send)
+	if p == nil {
 		return
 	}
-	n := e.nodes[all[e.rng.IntN(len(all))].UID()]
+	n := e.nodes[p.UID()]
 	if n == nil || !n.p.Usable() {
 		return
 	}

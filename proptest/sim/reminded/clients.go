@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
+	"github.com/coterie-go/coterie/proptest/sim/workload"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -42,12 +43,10 @@ func (e *Entities) send() {
 	if e.w.Healed() {
 		return
 	}
-	e.w.After(time.Duration(e.rng.ExpFloat64()*float64(e.opt.Gap))+1, nil, e.send)
-	all := e.w.Processes()
-	if len(all) == 0 {
+	p := workload.Client(e.w, e.rng, e.opt.Gap, e.send)
+	if p == nil {
 		return
 	}
-	p := all[e.rng.IntN(len(all))]
 	region := e.regions[p.UID()]
 	id, slot := strconv.Itoa(e.rng.IntN(e.opt.Entities)), e.rng.IntN(slots)
 	var m Command
