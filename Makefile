@@ -109,7 +109,7 @@ lint: ## staticcheck, pinned in go.mod
 	$(GO) tool staticcheck ./...
 	$(call in_modules,$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
 
-sim: ## the simulator: make sim SEEDS=2000, or make sim PLAN=cluster SEEDS=5000; plans: cluster, persist, remind, deliver
+sim: ## the simulator: make sim SEEDS=2000, or with PLAN=cluster, persist, remind or deliver
 	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
 
 soak: ## seeds of all plans on all cores, to the first violation: make soak MINUTES=10, FROM= repeats one

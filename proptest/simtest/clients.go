@@ -167,19 +167,19 @@ func (c *clients[M, S]) operate(p workload.Process, client, entity int, op Op[M]
 	ctx, cancel := p.WithTimeout(context.Background(), askMost)
 	defer cancel()
 	region := c.regions[p.UID()]
-	if op.delivers {
-		answer := c.delivers.deliver(ctx, p, idOf(entity), op.msg)
-		h.end(at, c.w.Now(), answer)
-		c.tell("%s: the client of %v, %v, has %v", idOf(entity), p, op, answer)
-		return nil
-	}
-	if op.ask == nil {
+	if !op.delivers && op.ask == nil {
 		if err := region.Tell(ctx, idOf(entity), op.msg); err != nil {
 			c.tell("%v does not tell %s: %v", p, idOf(entity), err)
 		}
 		return nil
 	}
-	got, err := op.ask(ctx, region.Ref(idOf(entity)))
+	var got any
+	var err error
+	if op.delivers {
+		got, err = c.delivers.deliver(ctx, p, idOf(entity), op.msg)
+	} else {
+		got, err = op.ask(ctx, region.Ref(idOf(entity)))
+	}
 	answer := c.answerOf(got, err)
 	h.end(at, c.w.Now(), answer)
 	c.tell("%s: the client of %v, %v, has %v", idOf(entity), p, op, answer)

@@ -24,11 +24,10 @@ type deliveries[M any] struct {
 
 // producer is that of a node.
 type producer[M any] struct {
-	id      string
-	of      *delivery.Producer[M]
-	region  *sharding.Region[M]
-	empties bool // it is being waited for until it holds nothing
-	empty   bool // it held nothing, in the healed world
+	id     string
+	of     *delivery.Producer[M]
+	region *sharding.Region[M]
+	flush  delivered.Flush
 }
 
 // newDeliveries makes those of a trial.
@@ -78,38 +77,30 @@ type confirmed struct{}
 func (confirmed) String() string { return "confirmed" }
 
 // deliver has a message delivered by the producer of a node.
-func (d *deliveries[M]) deliver(ctx context.Context, p workload.Process, id string, m M) (answer any) {
+func (d *deliveries[M]) deliver(ctx context.Context, p workload.Process, id string, m M) (answer any, err error) {
 	x := d.byUID[p.UID()]
 	if err := x.of.Deliver(ctx, id, m); err != nil {
-		return unknown{err.Error()}
+		return nil, err
 	}
 	body, err := x.region.Messages().Append(nil, m)
 	if err != nil {
-		return unknown{err.Error()}
+		return nil, err
 	}
 	d.judge.Confirmed(x.id, id, body)
-	return confirmed{}
+	return confirmed{}, nil
 }
 
 // flush waits until the producer of a node holds nothing.
 func (d *deliveries[M]) flush(p workload.Process) {
-	x := d.byUID[p.UID()]
-	if x == nil || x.empty || x.empties {
-		return
+	if x := d.byUID[p.UID()]; x != nil {
+		x.flush.On(p, askMost, x.of.Flush)
 	}
-	x.empties = true
-	p.Enter(func() {
-		ctx, cancel := p.WithTimeout(context.Background(), askMost)
-		defer cancel()
-		x.empty = x.of.Flush(ctx) == nil
-		x.empties = false
-	})
 }
 
 // missing says what is not confirmed in the healed world; empty: nothing.
 func (d *deliveries[M]) missing(all []workload.Process) string {
 	for _, p := range all {
-		if x := d.byUID[p.UID()]; d.used && (x == nil || !x.empty) {
+		if x := d.byUID[p.UID()]; d.used && (x == nil || !x.flush.Done) {
 			return fmt.Sprintf("%v: not all is confirmed that its clients had delivered (does the type go through "+
 				"delivery.Consume, and do its handlers succeed?)", p)
 		}

@@ -67,24 +67,16 @@ func (e *Entities) flush() {
 	}
 	e.w.After(time.Second, nil, e.flush)
 	for _, p := range e.w.Processes() {
-		x := e.producers[p.UID()]
-		if x == nil || x.empty || x.empties || !p.Usable() {
-			continue
+		if x := e.producers[p.UID()]; x != nil && p.Usable() {
+			x.flush.On(p, waitMost, x.of.Flush)
 		}
-		x.empties = true
-		p.Enter(func() {
-			ctx, cancel := p.WithTimeout(context.Background(), waitMost)
-			defer cancel()
-			x.empty = x.of.Flush(ctx) == nil
-			x.empties = false
-		})
 	}
 }
 
 // Missing implements workload.Workload.
 func (e *Entities) Missing() string {
 	for _, p := range e.w.Processes() {
-		if x := e.producers[p.UID()]; x != nil && !x.empty {
+		if x := e.producers[p.UID()]; x != nil && !x.flush.Done {
 			return fmt.Sprintf("%v: what its producer holds is not confirmed: %+v", p, x.of.Stats())
 		}
 	}

@@ -72,11 +72,10 @@ func (c *Counts) Add(o Counts) {
 
 // producer is that of a process.
 type producer struct {
-	id      string
-	of      *delivery.Producer[Note]
-	region  *sharding.Region[Note]
-	empties bool // it is being waited for until it holds nothing
-	empty   bool // in the healed world, it held nothing
+	id     string
+	of     *delivery.Producer[Note]
+	region *sharding.Region[Note]
+	flush  Flush
 }
 
 // Users makes the users of a world: those of its script, or the clients of producers, or none.
