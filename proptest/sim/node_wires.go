@@ -173,9 +173,7 @@ func (x *wires) lend(payload []byte, fn func(lent []byte)) {
 		w.frame = payload
 		fn(lent)
 		w.frame = before
-		for i := range lent {
-			lent[i] = 0xa5
-		}
+		network.Overwrite(lent)
 	})
 }
 

@@ -380,12 +380,17 @@ func (n *Network) deliver(q Endpoint, pk *Packet) {
 	n.lent = append(n.lent[:0], pk.Payload...)
 	given.Payload = n.lent
 	q.Receive(given)
-	for rest := given.Payload; len(rest) > 0; {
-		rest = rest[copy(rest, overwritten[:]):]
+	Overwrite(given.Payload)
+}
+
+// Overwrite takes back bytes that were lent.
+func Overwrite(lent []byte) {
+	for len(lent) > 0 {
+		lent = lent[copy(lent, overwritten[:]):]
 	}
 }
 
-// overwritten is what the bytes of a packet become that were lent.
+// overwritten is what bytes become that were lent.
 var overwritten = [256]byte(bytes.Repeat([]byte{0xa5}, 256))
 
 // Forget drops the connections of a process that ended; what it had sent may still arrive.
