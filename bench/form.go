@@ -30,7 +30,7 @@ func runForm(ctx context.Context, o options) error {
 			}
 		}
 	}
-	for _, c := range []struct{ n, voters int }{{100, 0}, {100, 25}, {300, 25}, {1000, 25}} {
+	for _, c := range []struct{ n, voters int }{{100, -1}, {100, 0}, {300, 0}, {1000, 0}} {
 		if o.n == 0 || c.n <= o.n {
 			if err := formSimulated(ctx, c.n, c.voters); err != nil {
 				return fmt.Errorf("%d simulated: %w", c.n, err)

@@ -54,7 +54,7 @@ func formSimulated(ctx context.Context, n, voters int) error {
 	}
 	perNode := func(bytes int, d time.Duration) int { return int(float64(bytes) / d.Seconds() / float64(n)) }
 	var f measure.Figures
-	f.Add("voters_max", voters)
+	f.Add("voters", len(w.newest.Voters()))
 	f.Add("join_virtual_ms", joined.Milliseconds())
 	f.Add("join_bytes_per_s_per_node", perNode(joinBytes, joined))
 	f.Add("idle_bytes_per_s_per_node", perNode(idleBytes, idle))

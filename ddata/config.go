@@ -133,8 +133,8 @@ type Config struct {
 	// so many oldest. When one leaves or dies, the next oldest takes its place. It keeps the cost
 	// of heartbeats per node from growing with the cluster; the price is that the cluster outlives
 	// only the loss of a minority of these at once. Data is not concerned: a majority of replicas
-	// is one of all nodes of the role. For hundreds of nodes 25 is right. The same on all nodes.
-	// Default 0: all members vote.
+	// is one of all nodes of the role. It holds from the founding on. The same on all nodes.
+	// Negative: all vote. Default 0: 25 vote at most, and with downing.StaticQuorum all.
 	VotersMax int
 
 	// Downing decides which side goes on after a partition, and removes members that do not answer:

@@ -147,7 +147,7 @@
 //	failure-detector.acceptable-heartbeat-pause  T.UnreachableAfter    4 s, the heartbeat included
 //	failure-detector.threshold, max-sample-size, min-std-deviation, expected-response-after, implementation-class
 //	                                      none: silence for a fixed time; a wrong suspicion costs nothing before T.StableAfter
-//	failure-detector.monitored-by-nr-of-members  VotersMax             0: each member monitors all; else the voters do
+//	failure-detector.monitored-by-nr-of-members  VotersMax             25: each member and the voters monitor each other
 //	allow-weakly-up-members               none: joins need a quorum, not all members
 //	leader-actions-interval, unreachable-nodes-reaper-interval, periodic-tasks-initial-delay, scheduler.*   none: a step is due when something is
 //	gossip-interval, gossip-time-to-live, gossip-different-view-probability, reduce-gossip-different-view-probability

@@ -117,7 +117,7 @@ func TestEveryFaultIsFoundBeforeTheStart(t *testing.T) {
 		"Config.BootstrapExpect: -1 is negative":       func(c *ddata.Config) { c.BootstrapExpect = -1 },
 		"Config.Roles: there are 300":                  func(c *ddata.Config) { c.Roles = lots },
 		`Config.Roles: "a" is given twice`:             func(c *ddata.Config) { c.Roles = []string{"a", "a"} },
-		"Config.VotersMax: 5000 is not":                func(c *ddata.Config) { c.VotersMax = 5000 },
+		"Config.VotersMax: 5000 is above":              func(c *ddata.Config) { c.VotersMax = 5000 },
 		"Config.MinMembers: -1 is negative":            func(c *ddata.Config) { c.MinMembers = -1 },
 		"Config.Downing: StaticQuorum.Size 0":          func(c *ddata.Config) { c.Downing = downing.StaticQuorum{} },
 		"Config.Downing: it is a pointer":              func(c *ddata.Config) { c.Downing = &downing.LeaseMajority{} },

@@ -90,7 +90,7 @@ func checkQuorum(f *Findings, cfg ddata.Config, nodes int) {
 		fmt.Sprintf("set it to %d on all nodes", cfg.VotersMax+1),
 		"%d voters bear the loss of %d at once, no more than "+
 			"%d do", cfg.VotersMax, (cfg.VotersMax-1)/2, cfg.VotersMax-1)
-	f.Add(cfg.VotersMax > 0 && cfg.VotersMax < votersMin, Warning, "Config.VotersMax", "set it to 25, or to 0",
+	f.Add(cfg.VotersMax > 0 && cfg.VotersMax < votersMin, Warning, "Config.VotersMax", "leave it at 0, which means 25",
 		"the loss of %d of the nodes at once stops all", cfg.VotersMax/2+1)
 	f.Add(cfg.Dir == "", Note, "Config.Dir", "give each node a directory of its own, if that matters",
 		"it is empty: replicated data and remembered entities are gone when all nodes have stopped")

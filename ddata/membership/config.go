@@ -87,8 +87,9 @@ type Config struct {
 	// node does not grow with the cluster: two small frames per voter and interval instead of per
 	// member. The price: the cluster outlives the loss of a minority of the voters at once, not of
 	// all members. And a member that does not vote hears of the others that do not vote only what
-	// hints say. The value must be the same on all nodes; odd, and at least 5, to be of use. 25 is
-	// right for hundreds of nodes. Default 0: all vote.
+	// hints say. The value must be the same on all nodes; odd, and at least 5, to be of use. It is
+	// part of the view that founds the cluster, and of all that follow. Default 0: votersUsual, so
+	// that all vote in a cluster that is no larger; with a StaticQuorum all. Negative: all vote.
 	VotersMax int
 
 	// Strategy is the downing strategy. Default KeepMajority.
@@ -234,8 +235,7 @@ func (c Config) Validate() error {
 	f.Add(c.BootstrapExpect > bootstrap.ContactsMax, "BootstrapExpect", "%d is above %d",
 		c.BootstrapExpect, bootstrap.ContactsMax)
 	f.Of("Strategy", downing.CheckStrategy(c.Strategy))
-	f.Add(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d",
-		c.VotersMax, view.MembersMax)
+	f.Add(c.VotersMax > view.MembersMax, "VotersMax", "%d is above %d; below 0 all vote", c.VotersMax, view.MembersMax)
 	f.Add(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
 	f.Of("Compatibility", bootstrap.CheckSettings(c.settings()))
 	f.Of("DurableKeys", view.CheckPatterns(c.DurableKeys))
@@ -306,6 +306,19 @@ func (c *Config) enough(members []view.Member) bool {
 		}
 	}
 	return true
+}
+
+// votersUsual is how many members vote if Config does not say: the loss of 12 of them at once is
+// borne, and what a node hears of heartbeats is the same in a cluster of 50 and of 1,000.
+const votersUsual = 25
+
+// voters is VotersMax as views have it, where 0 says that all vote. The Size of a StaticQuorum is
+// set with all members in mind.
+func (c *Config) voters() int {
+	if _, all := c.Strategy.(downing.StaticQuorum); c.VotersMax != 0 || all {
+		return max(0, c.VotersMax)
+	}
+	return votersUsual
 }
 
 // settings are all that must be alike, the machine's own first. VotersMax alone determines the

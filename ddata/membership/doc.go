@@ -6,8 +6,8 @@
 //
 // A Member is one incarnation of a node, named by a random UID that is never used again. A View
 // lists the members of one Epoch. Views form a chain: each is one decision of the voters of the
-// view before. The voters are the members that are Up or Leaving. With VotersMax they are so many
-// of the oldest, and leaving members come last. Unreachable voters count until a view drops them. A
+// view before. The voters are the members that are Up or Leaving. There are at most VotersMax,
+// the oldest, and leaving members come last. Unreachable voters count until a view drops them. A
 // Joining member is a learner: it is listed and replicates, but does not vote and runs nothing. The
 // oldest member of a role is the one that became Up first; singletons run there. A Lease is the
 // permission to run anything at all.

@@ -36,7 +36,7 @@ func TestThoseWhoStartTogetherComeInTogether(t *testing.T) {
 	founded := w.now
 	all := func() bool {
 		v := w.living()[0].m.View()
-		return w.converged() && len(v.Members) == n && len(v.Voters()) == n
+		return w.converged() && len(v.Full()) == n
 	}
 	if !w.until(10*time.Second, all) {
 		t.Fatal("not all Up:", w.living()[0].m)

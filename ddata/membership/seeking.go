@@ -11,7 +11,7 @@ func (c *Config) seeking(common bootstrap.Common) bootstrap.Config {
 	return bootstrap.Config{
 		Common: common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect,
 		AnyDisks: c.BootstrapAnyDisks, DiskSince: c.DiskSince, DiskEnded: c.DiskEnded,
-		Durable: c.DurableKeys, VotersMax: c.VotersMax, Strategy: c.Strategy, Enough: c.enough,
+		Durable: c.DurableKeys, VotersMax: c.voters(), Strategy: c.Strategy, Enough: c.enough,
 		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout,
 		TTL: c.joinerTTL(), Promise: c.promise(),
 		Defects: c.planted,

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"errors"
 	"testing"
 	"time"
@@ -24,6 +25,30 @@ func fewVoters(t *testing.T, tune func(*Config)) (w *world, byAge []*node) {
 		byAge = append(byAge, w.byUID[o.UID])
 	}
 	return w, byAge
+}
+
+// TestVotersChooseThemselves: a cluster whose configuration says nothing of voters has as many as
+// are of use, all members of a small one and 25 of a large one. Only one that says so has more.
+func TestVotersChooseThemselves(t *testing.T) {
+	const large = votersUsual + 5
+	for _, c := range []struct { // order: each is tried by itself
+		max, nodes, want int
+		strategy         downing.Strategy
+	}{
+		{0, votersUsual, votersUsual, nil},
+		{0, large, votersUsual, nil},
+		{0, large, votersUsual, downing.KeepOldest{}},
+		{0, large, large, downing.StaticQuorum{Size: large/2 + 1}},
+		{-1, large, large, nil},
+	} {
+		cfg := LAN()
+		cfg.VotersMax, cfg.Strategy = c.max, cmp.Or(c.strategy, cfg.Strategy)
+		w := newWorld(t, uint64(c.nodes), cfg)
+		w.found(c.nodes)
+		if v := w.nodes[0].m.View(); len(v.Full()) != c.nodes || len(v.Voters()) != c.want {
+			t.Errorf("VotersMax %d: %d of %d vote, want %d", c.max, len(v.Voters()), c.nodes, c.want)
+		}
+	}
 }
 
 // TestFewVotersSayLittle: heartbeats go to voters only (§C.4), and all members hold their leases by

@@ -17,7 +17,7 @@ type Config struct {
 	Expect    int              // how many nodes found a cluster; 0 = this one never does
 	AnyDisks  bool             // an operator's word: disks that are missing will not come back
 	Durable   []string         // patterns of durable keys that this node brings
-	VotersMax int              // of the views that it founds
+	VotersMax int              // of the views that it founds; 0: all vote
 	DiskSince time.Time        // since when the last incarnation has granted nothing; zero = unknown
 	DiskEnded bool             // the last incarnation has ended for certain
 	Strategy  downing.Strategy // says how many disks of a view have to be there
