@@ -41,7 +41,8 @@ BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
 MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes \
-              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat bench/reporter bench/peers
+              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat bench/reporter bench/peers \
+              proptest/documents
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
 .PHONY: help demo test calm live race modules upgrade survival vet lint sim soak simspeed defects fuzz compare \

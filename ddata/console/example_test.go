@@ -13,6 +13,12 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/client"
 )
 
+// mount serves the console of a node to the holders of two tokens.
+func mount(mux *http.ServeMux, node *ddata.Node, look, steer string) {
+	tokens := console.Tokens{Read: look, Operate: steer}
+	mux.Handle("/coterie/", console.Handler(node, console.Config{Authorize: tokens.Authorize}))
+}
+
 func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -26,9 +32,8 @@ func Example() {
 	}
 	defer func() { _ = node.Leave(ctx) }()
 
-	tokens := console.Tokens{Read: "a secret", Operate: "another one"}
 	mux := http.NewServeMux()
-	mux.Handle("/coterie/", console.Handler(node, console.Config{Authorize: tokens.Authorize}))
+	mount(mux, node, "a secret", "another one")
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	defer http.DefaultClient.CloseIdleConnections()

@@ -1,0 +1,14 @@
+// Package documents holds the documents of this repository to what they promise: each Markdown file
+// is read, and compared with the tree.
+//
+//   - A block of Go is an excerpt of a file that a test runs. A comment before the block names it,
+//     see [Document.Excerpts].
+//   - A block of commands has no command of which no test is known (commands.go).
+//   - Commands in the text name packages, jobs of the Makefile, benchmarks and tests that exist.
+//   - A link leads to a file, and to a heading of it.
+//   - Sentences are short: at most 18 words on the average, and none above 40.
+//   - A package comment has at most 60 lines.
+//
+// Command documents (cmd/documents) writes the excerpts anew. The package is a module of its own,
+// because the library needs no parser of Markdown.
+package documents
