@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/examples/local"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -25,30 +27,28 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	binds := []string{"127.0.0.1:7946", "127.0.0.1:7947", "127.0.0.1:7948"}
-	if err := run(os.Stdout, *store, binds, flag.Arg(0)); err != nil {
+	if err := run(os.Stdout, *store, flag.Arg(0)); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run starts a cluster on a directory, says what the counters are, and counts. It uses as many of
-// the addresses as the store has nodes.
-func run(out io.Writer, store string, binds []string, dir string) (err error) {
+// run starts a cluster on a directory, says what the counters are, and counts.
+func run(out io.Writer, store, dir string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	kind, found := stores[store]
 	if !found {
 		return fmt.Errorf("there is no store %q; there are lmdb and ddata", store)
 	}
-	nodes, err := startNodes(ctx, dir, binds[:kind.nodes])
+	nodes, err := local.Start(ctx, kind.nodes, ddata.Config{Name: "counting", Roles: []string{role}, Dir: dir})
 	if err != nil {
 		return err
 	}
 	journals, end, err := kind.open(dir, nodes)
 	if err != nil {
-		return errors.Join(err, stopNodes(ctx, nodes))
+		return errors.Join(err, local.Stop(ctx, nodes))
 	}
-	defer func() { err = errors.Join(err, stopNodes(ctx, nodes), end()) }()
+	defer func() { err = errors.Join(err, local.Stop(ctx, nodes), end()) }()
 	regions, err := startCounters(nodes, journals)
 	if err != nil {
 		return err

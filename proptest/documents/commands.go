@@ -18,20 +18,36 @@ const (
 	demo   = "examples/quickstart/demo_test.go"
 	itself = "proptest/documents/documents_test.go"
 
+	counterTest, counts = "examples/counter/main_test.go", "TestCountsAreThereAfterARestart"
+
 	rewriting = "go -C proptest/documents run ./cmd/documents"
 )
 
 // runs are the commands of blocks. A command that documents show is here, or the block says why it
 // is not run.
 var runs = map[string]run{
-	"make demo":                    {demo, "TestDemo"},
-	"make test":                    {itself, "TestDocuments"}, // which is a part of it
-	"go run ./examples/quickstart": {demo, "TestDemo"},
-	"go run ./examples/start":      {"examples/start/main_test.go", "TestTheCartIsThereAfterARestart"},
-	"go run ./examples/counter":    {"examples/counter/main_test.go", "TestCountsAreThereAfterARestart"},
-	"go test ./examples/bank -v":   {"examples/bank/account_test.go", "TestAccount"},
-	"go test ./examples/votes -v":  {"examples/votes/votes_test.go", "TestVotes"},
-	rewriting:                      {itself, "TestRewritten"},
+	"make demo":                     {demo, "TestDemo"},
+	"make test":                     {itself, "TestDocuments"}, // which is a part of it
+	"go run ./examples/quickstart":  {demo, "TestDemo"},
+	"go run ./examples/start":       {"examples/start/main_test.go", "TestTheCartIsThereAfterARestart"},
+	"go test ./examples/bank":       {"examples/bank/account_test.go", "TestAccount"},
+	"go test ./examples/seats/...":  {"examples/seats/show_test.go", "TestShows"},
+	"go test ./examples/customtype": {"examples/customtype/votes_test.go", "TestVotes"},
+	rewriting:                       {itself, "TestRewritten"},
+
+	"go run ./examples/cache":                             {"examples/cache/main_test.go", "TestCache"},
+	"go run ./examples/cart cart-data":                    {"examples/cart/main_test.go", "TestCart"},
+	"go run ./examples/chat":                              {"examples/chat/main_test.go", "TestChat"},
+	"go run ./examples/counter counter-data":              {counterTest, counts},
+	"go run ./examples/devices":                           {"examples/devices/main_test.go", "TestDevices"},
+	"go run ./examples/flags":                             {"examples/flags/main_test.go", "TestFlags"},
+	"go run ./examples/limiter":                           {"examples/limiter/main_test.go", "TestLimiter"},
+	"go run ./examples/orders":                            {"examples/orders/main_test.go", "TestOrders"},
+	"go run ./examples/presence":                          {"examples/presence/main_test.go", "TestPresence"},
+	"go run ./examples/strategy":                          {"examples/strategy/main_test.go", "TestStrategy"},
+	"go run ./examples/votes":                             {"examples/votes/main_test.go", "TestVotes"},
+	"go run ./examples/workers":                           {"examples/workers/main_test.go", "TestWorkers"},
+	"go run ./examples/counter -store ddata counter-data": {counterTest, counts},
 }
 
 // Commands looks for commands in blocks of which no test is known, and for commands in the text that

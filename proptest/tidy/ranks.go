@@ -198,6 +198,8 @@ var ranks = []rankRow{
 	{"proptest/program", -1, false, "programs of others are found, whatever a test does with them"},
 	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
+	{"examples/local", 13, false, "starts nodes as a service does"},
+	{"examples/local/localtest", 13, false, "runs what prints or serves"},
 	{"proptest/documents", 0, false, "documents are texts beside the source, and no code of the library"},
 	{"proptest/documents/cmd/documents", 1, false, "a person has the excerpts in documents written anew"},
 	{"proptest/upgrade", 11, false, "processes of two builds run for a test, whatever differs between them"},

@@ -1,4 +1,4 @@
-package votes
+package customtype
 
 import (
 	"regexp"

@@ -1,0 +1,43 @@
+// Command flags keeps feature flags on three nodes, and pushes each change to the browsers that are
+// connected to any of them. A request for a flag needs no database and no hop: each node has them all.
+//
+//	go run ./examples/flags
+package main
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/signal"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/examples/local"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, 8080); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run serves until ctx is over, at ports from first on.
+func run(ctx context.Context, out io.Writer, first int) error {
+	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "flags", Roles: []string{"web"}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = local.Stop(context.WithoutCancel(ctx), nodes) }()
+	var handlers []http.Handler
+	for _, n := range nodes {
+		data, err := n.Replicator("web")
+		if err != nil {
+			return err
+		}
+		handlers = append(handlers, Service{data}.Handler())
+	}
+	return local.Serve(ctx, out, first, handlers...)
+}

@@ -1,0 +1,137 @@
+// Command strategy chooses the homes of shards by a strategy of its own: the oldest node, which runs the
+// coordinator and other singletons, gets no entities as long as there are others.
+//
+//	go run ./examples/strategy
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/examples/local"
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/allocation"
+)
+
+// SpareOldest is an allocation strategy. It must be the same on all nodes.
+type SpareOldest struct{}
+
+// Allocate implements allocation.Strategy: the emptiest region that may have shards.
+func (SpareOldest) Allocate(_ allocation.UID, _ allocation.ShardID, a *allocation.Allocations) (allocation.UID, bool) {
+	homes := homes(a)
+	if len(homes) == 0 {
+		return 0, false // ask again later
+	}
+	best := homes[0]
+	for _, r := range homes[1:] {
+		if r.Count < best.Count {
+			best = r
+		}
+	}
+	return best.UID, true
+}
+
+// Rebalance implements allocation.Strategy: what is on a region that should have none moves, some
+// shards at a time.
+func (SpareOldest) Rebalance(a *allocation.Allocations, inProgress []allocation.ShardID) (move []allocation.ShardID) {
+	const most = 10
+	may := map[allocation.UID]bool{}
+	for _, r := range homes(a) {
+		may[r.UID] = true
+	}
+	if len(may) == 0 || len(inProgress) > 0 {
+		return nil
+	}
+	for _, r := range a.Regions {
+		if !may[r.UID] {
+			move = append(move, a.ShardsOf(r.UID)...)
+		}
+	}
+	return move[:min(len(move), most)]
+}
+
+// homes are the regions that may have shards: all but the oldest, and those that are leaving.
+func homes(a *allocation.Allocations) (some []allocation.Region) {
+	var stay []allocation.Region
+	for _, r := range a.Regions {
+		if !r.Leaving {
+			stay = append(stay, r)
+		}
+	}
+	if len(stay) <= 1 {
+		return stay
+	}
+	oldest := stay[0]
+	for _, r := range stay[1:] {
+		if r.UpNumber < oldest.UpNumber {
+			oldest = r
+		}
+	}
+	for _, r := range stay {
+		if r.UID != oldest.UID {
+			some = append(some, r)
+		}
+	}
+	return some
+}
+
+// Ping is answered with the name of the node.
+type Ping struct{ sharding.Returns[Ping, string] }
+
+// Echo is an entity.
+type Echo string
+
+// Receive implements sharding.Entity.
+func (e Echo) Receive(ctx *sharding.Context[Ping], _ Ping) error { return ctx.Reply(string(e)) }
+
+func main() {
+	if err := run(os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(out io.Writer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "spare", Roles: []string{"backend"}})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = local.Stop(ctx, nodes) }()
+	oldest, _ := nodes[0].View().Oldest("backend")
+	var regions []*sharding.Region[Ping]
+	for _, n := range nodes {
+		name := "another node"
+		if n.UID() == oldest.UID {
+			name = "the oldest node"
+		}
+		g, err := sharding.Start(n, sharding.EntityType[Ping]{
+			Identity:   sharding.Identity{Name: "Echo", Role: "backend", Shards: 20},
+			Messages:   sharding.CBOR[Ping](Ping{}),
+			New:        func(*sharding.Context[Ping]) sharding.Entity[Ping] { return Echo(name) },
+			Allocation: sharding.Allocation{Strategy: SpareOldest{}},
+			// the first homes are chosen when all three are there to be chosen from
+			Coordination: sharding.Coordination{MinRegions: 3},
+		})
+		if err != nil {
+			return err
+		}
+		regions = append(regions, g)
+	}
+	answers := map[string]int{}
+	for i := range 100 {
+		name, err := sharding.Ask(ctx, regions[i%3].Ref(fmt.Sprint("echo-", i)), Ping{})
+		if err != nil {
+			return err
+		}
+		answers[name]++
+	}
+	fmt.Fprintf(out, "of 100 entities %d are on the oldest node, and %d on the others\n", answers["the oldest node"],
+		answers["another node"])
+	return nil
+}
