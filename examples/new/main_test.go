@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is made is formatted, compiles, is sound to vet, and passes its tests.
+func TestNew(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "shop")
+	var out bytes.Buffer
+	if err := generate(&out, "corner-shop", dir); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(out.String(), "corner-shop is made") {
+		t.Errorf("it says %s", &out)
+	}
+	for _, command := range [][]string{
+		{"gofmt", "-l", "."}, {"go", "mod", "tidy", "-diff"}, {"go", "build", "."}, {"go", "vet", "./..."},
+		{"go", "test", "./..."},
+	} {
+		c := exec.Command(command[0], command[1:]...)
+		c.Dir = dir
+		said, err := c.CombinedOutput()
+		if err != nil || command[0] == "gofmt" && len(said) > 0 {
+			t.Errorf("%s: %v\n%s", strings.Join(command, " "), err, said)
+		}
+	}
+	for _, name := range []string{"README.md", "Dockerfile", "manifests/service.yaml", "main.go"} {
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			t.Error(err)
+		}
+		if !bytes.Contains(text, []byte("corner-shop")) || bytes.Contains(text, []byte("{{")) {
+			t.Errorf("%s is not filled in", name)
+		}
+	}
+	if err := generate(&out, "corner-shop", dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("over what is there: %v", err)
+	}
+}
+
+// A name that Go, Kubernetes or Docker would refuse is refused here.
+func TestBadNames(t *testing.T) {
+	for _, name := range []string{"", "Shop", "1st", "a_b", "a/b", "shop-", strings.Repeat("a", 41)} {
+		err := generate(&bytes.Buffer{}, name, t.TempDir())
+		if err == nil || !strings.Contains(err.Error(), "is no name") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
