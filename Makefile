@@ -93,6 +93,7 @@ modules: ## only the tests of the modules within
 	@cd bench/peers && $(GO) test -short -v -run '^TestPeerPekko$$' . | grep 'NOT TRIED' || true
 	$(call in_modules,$(GO) test -short -run '$(PLAIN_MODULES)' ./...)
 	$(call in_modules,$(GO) test -race -short -skip '$(PLAIN_MODULES)' ./...)
+	cd proptest/documents && $(GO) test -count=1 . # what is kept of a test knows only files of its module
 
 # Where it cannot be tried, as in a shallow clone, it says so in words.
 upgrade: ## roll a cluster from the last release's build to this one, and back, under load (about two minutes)

@@ -200,6 +200,8 @@ var ranks = []rankRow{
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
 	{"examples/local", 13, false, "starts nodes as a service does"},
 	{"examples/local/localtest", 13, false, "runs what prints or serves"},
+	{"crdt/doc", 20, false, "guides of data types, and the code that they show"},
+	{"ddata/doc", 20, false, "guides of replicated data and of clusters, and the code that they show"},
 	{"proptest/documents", 0, false, "documents are texts beside the source, and no code of the library"},
 	{"proptest/documents/cmd/documents", 1, false, "a person has the excerpts in documents written anew"},
 	{"proptest/upgrade", 11, false, "processes of two builds run for a test, whatever differs between them"},

@@ -1,0 +1,100 @@
+package doc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/replicator/operation"
+)
+
+var stock = ddata.NewKey[crdt.PNCounter]("stock/pen")
+
+// take takes pens from the stock, on as many replicas as the level says.
+func take(ctx context.Context, r *ddata.Replicator, n int64, level ddata.WriteLevel) error {
+	return ddata.Update(ctx, r, stock, level, func(c *crdt.PNCounterTx) error { return c.Decrement(n) })
+}
+
+// left reads the stock.
+func left(ctx context.Context, r *ddata.Replicator, level ddata.ReadLevel) (int64, error) {
+	pens, err := ddata.Get(ctx, r, stock, level)
+	return pens.Value(), err
+}
+
+// A write that has reached a majority is seen by each read from a majority, whatever node asks.
+func readsYourWrites(ctx context.Context, writer, reader *ddata.Replicator) error {
+	if err := take(ctx, writer, 3, ddata.WriteMajority); err != nil {
+		return err
+	}
+	n, err := left(ctx, reader, ddata.ReadMajority)
+	if err != nil {
+		return err
+	}
+	if n != -3 {
+		return fmt.Errorf("the reader sees %d", n)
+	}
+	return nil
+}
+
+// how says what became of a write that has failed.
+func how(err error) string {
+	var late *operation.TimeoutError
+	switch {
+	case err == nil:
+		return "done"
+	case errors.As(err, &late):
+		return "not known: it is here, and spreads" // it is not taken back
+	case errors.Is(err, operation.ErrOverloaded):
+		return "nothing happened: try again later"
+	default:
+		return err.Error()
+	}
+}
+
+func TestLevels(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c := ddatatest.NewCluster(t, 3, nil)
+		data := []*ddata.Replicator{}
+		for i := range 3 {
+			data = append(data, c.Replicator(i, ddata.DefaultRole))
+		}
+		if err := readsYourWrites(t.Context(), data[0], data[1]); err != nil {
+			t.Fatal(err)
+		}
+		c.Isolate(2)
+		if err := take(t.Context(), data[0], 1, ddata.WriteMajority); err != nil {
+			t.Errorf("two of three are enough: %v", err)
+		}
+		// The node that is cut off reads what it has, and writes for later. It has no majority.
+		if n, err := left(t.Context(), data[2], ddata.ReadLocal); n != -3 || err != nil {
+			t.Errorf("it has %d, %v", n, err)
+		}
+		if err := take(t.Context(), data[2], 5, ddata.WriteLocal); err != nil {
+			t.Error(err)
+		}
+		short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if got := how(take(short, data[2], 7, ddata.WriteMajority)); got != "not known: it is here, and spreads" {
+			t.Error(got)
+		}
+		c.HealAll()
+		for i := range 3 {
+			ddatatest.AwaitValue(t, data[i], stock, func(pens crdt.PNCounter) error {
+				if pens.Value() != -16 {
+					return fmt.Errorf("node %d has %d", i, pens.Value())
+				}
+				return nil
+			})
+		}
+		// A linearizable read never goes back behind what another one has seen.
+		if n, err := left(t.Context(), data[1], ddata.ReadLinearizable); n != -16 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
