@@ -51,7 +51,7 @@ in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exi
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: ## three processes, 300 entities: join, kill -9, full restart (about a minute)
+demo: ## three processes, 300 entities: join, kill -9, full restart (about ten seconds)
 	$(GO) run ./examples/quickstart
 
 test: ## every test once, with the race detector where there are goroutines

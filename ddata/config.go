@@ -267,8 +267,8 @@ func (c Config) formats() format.Range {
 	return r
 }
 
-// withDefaults returns the config with every default filled in.
-func (c Config) withDefaults() Config {
+// WithDefaults returns the config with every default filled in.
+func (c Config) WithDefaults() Config {
 	if len(c.Roles) == 0 {
 		c.Roles = []string{DefaultRole}
 	}

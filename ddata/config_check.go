@@ -95,7 +95,7 @@ func (c Config) checkShutdown(f *config.Faults) {
 
 // checkRoles finds what is wrong with the settings of single roles.
 func (c Config) checkRoles(f *config.Faults) {
-	c.PerRole.Check(f, c.withDefaults().Roles)
+	c.PerRole.Check(f, c.WithDefaults().Roles)
 	durable := len(c.PerRole.DurableKeys()) > 0
 	for _, role := range slices.Sorted(maps.Keys(c.PerRole)) {
 		f.Add(config.CheckName(role) != nil, "PerRole", "%q: %v", role, config.CheckName(role))

@@ -49,7 +49,7 @@ func TestReplicationOfRoles(t *testing.T) {
 // Durable keys of a role are patterns of that role in the view, and need the level that has them.
 func TestPatternsOfRoles(t *testing.T) {
 	c := Config{Dir: "d", Roles: []string{"x", "y"}, DurableKeys: []string{"all"},
-		PerRole: map[string]roles.Config{"x": {DurableKeys: []string{"own/*"}}, "z": {MinMembers: 2}}}.withDefaults()
+		PerRole: map[string]roles.Config{"x": {DurableKeys: []string{"own/*"}}, "z": {MinMembers: 2}}}.WithDefaults()
 	if x, y := view.PatternsOf(c.DurableKeys, "x"), view.PatternsOf(c.DurableKeys, "y"); !slices.Contains(x, "own/*") ||
 		!slices.Contains(x, "all") || slices.Contains(y, "own/*") || !slices.Contains(y, "all") {
 		t.Errorf("x has %q, y %q", x, y)
@@ -65,7 +65,7 @@ func TestPatternsOfRoles(t *testing.T) {
 		t.Error("it takes patterns of roles that it does not have for its own, or the other way round")
 	}
 	c.PerRole = nil
-	if c = (Config{Roles: []string{"x"}}).withDefaults(); c.formats().Min != format.Oldest {
+	if c = (Config{Roles: []string{"x"}}).WithDefaults(); c.formats().Min != format.Oldest {
 		t.Errorf("without such keys it speaks %v", c.formats())
 	}
 }

@@ -33,7 +33,8 @@ type Config struct {
 	Path string
 }
 
-func (c Config) withDefaults() Config {
+// WithDefaults returns the config with the default in place of each zero field that has one.
+func (c Config) WithDefaults() Config {
 	c.Others = max(c.Others, Read)
 	c.NodeTimeout = cmp.Or(c.NodeTimeout, time.Second)
 	c.Events = cmp.Or(c.Events, 500)

@@ -35,7 +35,7 @@ type handler struct {
 // Handler is the console of a node. Mount it below a path that ends with a slash; nothing listens
 // otherwise. Without Config.Authorize it refuses every request.
 func Handler(node *ddata.Node, cfg Config) http.Handler {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	s := stationOf(node, cfg)
 	return &handler{
 		cfg: cfg, limit: serveTimeout, station: s, permits: make(chan struct{}, requestsMax),

@@ -35,7 +35,7 @@ type station struct {
 // Answer has a node answer the consoles of other nodes, and do what others allows them. It is for
 // nodes that mount no Handler. Of several calls, and of Handler with its Config.Others, the last
 // counts.
-func Answer(node *ddata.Node, others Access) { stationOf(node, Config{Others: others}.withDefaults()) }
+func Answer(node *ddata.Node, others Access) { stationOf(node, Config{Others: others}.WithDefaults()) }
 
 func stationOf(node *ddata.Node, cfg Config) *station {
 	h := node.Host()

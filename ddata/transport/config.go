@@ -108,7 +108,7 @@ func (c *Config) Validate() error {
 	if c.Advertise != "" {
 		f.Of("Advertise", address.CheckAdvertised(c.Advertise))
 	}
-	d := c.withDefaults()
+	d := c.WithDefaults()
 	f.Of("Formats", d.Formats.Check())
 	f.Add(d.FrameMax < frameMaxLeast || d.FrameMax > frame.MaxLimit,
 		"FrameMax", "%d is not within %d..%d", d.FrameMax, frameMaxLeast, frame.MaxLimit)
@@ -141,7 +141,8 @@ func (c *Config) Validate() error {
 	return f.Err("transport: Config")
 }
 
-func (c Config) withDefaults() Config {
+// WithDefaults returns the config with the default in place of each zero field that has one.
+func (c Config) WithDefaults() Config {
 	config.Default(&c.Formats, format.Build())
 	config.Default(&c.FrameMax, DefaultFrameMax)
 	config.Default(&c.MessageMax, max(DefaultMessageMax, c.FrameMax))

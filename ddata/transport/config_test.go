@@ -107,7 +107,7 @@ func TestStrings(t *testing.T) {
 
 // The times of Config are those of the connections.
 func TestNetworkHasTheTimesOfConfig(t *testing.T) {
-	n := Config{KeepAlive: 7 * time.Second, WriteTimeout: 11 * time.Second}.withDefaults().Network
+	n := Config{KeepAlive: 7 * time.Second, WriteTimeout: 11 * time.Second}.WithDefaults().Network
 	if want := (tcp.Network{KeepAlive: 7 * time.Second, UserTimeout: 11 * time.Second}); n != want {
 		t.Errorf("%+v, want %+v", n, want)
 	}

@@ -11,7 +11,7 @@ import (
 // Flush waits as long for many silent connections as for one.
 func TestFlushWaitsSideBySide(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		m := newMesh(Config{DataStripes: 4, Linger: time.Second}.withDefaults(), "", nil)
+		m := newMesh(Config{DataStripes: 4, Linger: time.Second}.WithDefaults(), "", nil)
 		defer m.cancel()
 		peers := map[NodeID]*peer{7: m.out.newPeer(7, "127.0.0.1:7"), 8: m.out.newPeer(8, "127.0.0.1:8")}
 		m.out.peers.Store(&peers)

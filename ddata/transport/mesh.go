@@ -35,7 +35,7 @@ func Listen(ctx context.Context, cfg Config) (*Mesh, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	ln, err := cfg.Network.Listen(ctx, cfg.Bind)
 	if err != nil {
 		return nil, listenError(cfg.Bind, err)

@@ -39,7 +39,7 @@ func appendFrame(dst []byte, ch Channel, payload []byte) []byte {
 
 // bare is a mesh that only reads.
 func bare(frameMax int) *Mesh {
-	return newMesh(Config{FrameMax: frameMax}.withDefaults(), "", nil)
+	return newMesh(Config{FrameMax: frameMax}.WithDefaults(), "", nil)
 }
 
 func TestReadFramesInAnyPortions(t *testing.T) {

@@ -81,7 +81,7 @@ func BenchmarkCallers(b *testing.B) {
 
 func rawHandle(b *testing.B) *handle {
 	b.Helper()
-	opts, err := Options{}.withDefaults()
+	opts, err := Options{}.WithDefaults()
 	if err != nil {
 		b.Fatal(err)
 	}

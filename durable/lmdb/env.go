@@ -45,7 +45,7 @@ var _ durable.Env = (*Env)(nil)
 // Errors match durable.ErrInUse, ErrForeign, ErrVersion, ErrCorrupt, ErrUnwritable, ErrFull or
 // ErrIO. Close it, or the goroutine that writes stays.
 func Open(dir string, opts Options) (*Env, error) {
-	opts, err := opts.withDefaults()
+	opts, err := opts.WithDefaults()
 	if err != nil {
 		return nil, err
 	}

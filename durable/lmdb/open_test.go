@@ -227,7 +227,7 @@ func anotherEnvironment(path string) error {
 	if err != nil {
 		return err
 	}
-	opts, err := Options{}.withDefaults()
+	opts, err := Options{}.WithDefaults()
 	if err != nil {
 		return err
 	}

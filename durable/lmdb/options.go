@@ -71,8 +71,9 @@ func (o Options) Validate() error {
 	return f.Err("lmdb: Options")
 }
 
-// withDefaults fills in what is zero.
-func (o Options) withDefaults() (Options, error) {
+// WithDefaults returns the options with the default in place of each zero field that has one, and what
+// Validate says of them.
+func (o Options) WithDefaults() (Options, error) {
 	if o.MapSize == 0 {
 		o.MapSize = defaultMapSize()
 	}

@@ -24,6 +24,10 @@ type demo struct {
 
 	failover, rebalance, restart time.Duration
 	restarted, lost              int
+
+	plot  string        // a file for the plot; "": none
+	pause time.Duration // between two acts, so that the plot shows what follows each
+	marks []moment      // what happened, for the plot
 }
 
 const nodesMax = founders + 1
@@ -57,10 +61,16 @@ func (d *demo) run() error {
 		if err := act(); err != nil {
 			return err
 		}
+		<-time.After(d.pause)
 	}
 	fmt.Printf("demo: entities=%d restarted=%d lost=%d doubled=%d failover_ms=%d rebalance_ms=%d restart_ms=%d\n",
 		entities, d.restarted, d.lost, d.doubled, d.failover.Milliseconds(), d.rebalance.Milliseconds(),
 		d.restart.Milliseconds())
+	if d.plot != "" {
+		if err := d.draw(); err != nil {
+			return err
+		}
+	}
 	if d.restarted != entities || d.lost != 0 || d.doubled != 0 {
 		return errors.New("not as it should be")
 	}
@@ -73,7 +83,8 @@ func say(format string, args ...any) { fmt.Printf("  "+format+"\n", args...) }
 func (d *demo) start(i int) error {
 	c, err := spawn(d.ctx, fmt.Sprintf("node %d", i+1),
 		envAddr+"="+d.addrs[i], envSeeds+"="+strings.Join(d.addrs, ","),
-		envDir+"="+filepath.Join(d.dir, fmt.Sprintf("node-%d", i+1)), envLocks+"="+filepath.Join(d.dir, "locks"))
+		envDir+"="+filepath.Join(d.dir, fmt.Sprintf("node-%d", i+1)), envLocks+"="+filepath.Join(d.dir, "locks"),
+		envSamples+"="+d.samplesOf(i))
 	d.nodes[i] = c
 	return err
 }
@@ -116,7 +127,7 @@ func (d *demo) all(do string) error {
 
 // found starts the first three nodes and all entities.
 func (d *demo) found() error {
-	fmt.Printf("three nodes on loopback, %d counters in %d shards\n", entities, shards)
+	d.note("three nodes start", "three nodes on loopback, %d counters in %d shards", entities, shards)
 	if err := d.startSeveral(0, founders); err != nil {
 		return err
 	}
@@ -137,7 +148,7 @@ func (d *demo) found() error {
 
 // join starts a fourth node under traffic and waits until it has its share of the shards.
 func (d *demo) join() error {
-	fmt.Println("a fourth node joins, the increments go on")
+	d.note("a fourth node joins", "a fourth node joins, the increments go on")
 	begun := time.Now()
 	if err := d.startSeveral(founders, nodesMax); err != nil {
 		return err
@@ -172,7 +183,7 @@ func (d *demo) killCoordinator() error {
 	if err := d.account(d.nodes[coordinator]); err != nil {
 		return err
 	}
-	fmt.Printf("kill -9 of %s, which has the coordinator\n", d.nodes[coordinator].name)
+	d.note("kill -9 of "+d.nodes[coordinator].name, "kill -9 of %s, which has the coordinator", d.nodes[coordinator].name)
 	killed := time.Now()
 	d.nodes[coordinator].kill()
 	d.ended(coordinator)
@@ -198,7 +209,7 @@ func (d *demo) stopAll() error {
 		sum += n
 	}
 	say("%d increments were acknowledged so far", sum)
-	fmt.Println("all processes stop")
+	d.note("all processes stop", "all processes stop")
 	return d.each(func(i int, c *child) error {
 		if err := d.watch(c); err != nil {
 			return err
@@ -215,7 +226,7 @@ func (d *demo) stopAll() error {
 // startAll starts all four again and waits until the remembered entities run, without a message to
 // any of them.
 func (d *demo) startAll() error {
-	fmt.Println("all start again; no message is sent")
+	d.note("all start again", "all start again; no message is sent")
 	begun := time.Now()
 	if err := d.startSeveral(0, nodesMax); err != nil {
 		return err

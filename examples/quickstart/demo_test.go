@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -13,7 +14,7 @@ type program struct {
 	run func() error
 }
 
-var programs = []program{{envAddr, runNode}, {envPlay, play}}
+var programs = []program{{envAddr, runNode}, {envPlay, func() error { return play("") }}}
 
 // TestMain makes the test binary the demo, or a node of it, when it is started as one.
 func TestMain(m *testing.M) {
@@ -33,9 +34,15 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.clean()
+	d.plot = filepath.Join(t.TempDir(), "demo.svg")
 	if err := d.run(); err != nil {
 		t.Fatal(err)
 	}
+	plot, err := os.ReadFile(d.plot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn(t, plot)
 	if d.failover <= 0 || d.rebalance <= 0 || d.restart <= 0 {
 		t.Errorf("a figure was not measured: failover %v, rebalance %v, restart %v", d.failover, d.rebalance, d.restart)
 	}

@@ -14,6 +14,9 @@
 //
 //	demo: entities=300 restarted=300 lost=0 doubled=0 failover_ms=… rebalance_ms=… restart_ms=…
 //
+// With -plot FILE it draws what happened: how many increments were answered each second, and where
+// the counters ran. The plot of the README is one of these.
+//
 // How it knows that none ran twice: every entity holds an exclusive lock on a file of its own for
 // as long as it runs. The kernel gives such a lock to one process only, and takes it back when the
 // process dies.

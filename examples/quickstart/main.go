@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -13,11 +15,13 @@ func main() {
 		exit(runNode())
 		return
 	}
-	exit(play())
+	plot := flag.String("plot", "", "write a plot of the demo to this `file`, as SVG")
+	flag.Parse()
+	exit(play(*plot))
 }
 
 // play plays the demo, and cleans up after it also when it is interrupted.
-func play() error {
+func play(plot string) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	d, err := newDemo(ctx)
@@ -25,6 +29,9 @@ func play() error {
 		return err
 	}
 	defer d.clean()
+	if d.plot = plot; plot != "" {
+		d.pause = time.Second
+	}
 	err = d.run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // and not what broke by it

@@ -93,6 +93,13 @@ func startNode(ctx context.Context) (*node, error) {
 		Messages: sharding.CBOR[Command](Increment{}, Total{}),
 		New:      x.counters.start,
 	})
+	if file := os.Getenv(envSamples); err == nil && file != "" {
+		out, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		go x.record(out, n.Done())
+	}
 	return x, err
 }
 
@@ -218,6 +225,13 @@ func (t *traffic) increment(ctx context.Context, r *sharding.Region[Command], id
 		close(t.reached)
 	}
 	return nil
+}
+
+// answered counts the increments that were acknowledged.
+func (t *traffic) answered() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sum
 }
 
 // more waits until the callers have had another thousand increments acknowledged, or until ctx

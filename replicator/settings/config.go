@@ -57,7 +57,7 @@ type Config struct {
 	// BatchRowsMax is how many rows a batch may change before it is written in parts, each of which
 	// is a transaction: what a repair brings, or what has gathered while the disk failed. Acks wait
 	// for all parts but those that only clear away. More costs the store memory and keeps others
-	// from it for longer. The default, 32,768, fits in a transaction of durable/lmdb whichever rows
+	// from it for longer. Default 32,768, which fits in a transaction of durable/lmdb whichever rows
 	// they are.
 	BatchRowsMax int
 	// BatchBytesMax is the same for the bytes of the items. Default 32 MiB.

@@ -59,7 +59,8 @@ type Worker struct {
 	Revision uint64 // counts the rescales
 }
 
-func (c Config) withDefaults() Config {
+// WithDefaults returns the config with the default in place of each zero field that has one.
+func (c Config) WithDefaults() Config {
 	config.Default(&c.WorkersMax, 1000)
 	config.Default(&c.KeepAliveInterval, 10*time.Second)
 	config.Default(&c.KeepAliveThrottle, 100*time.Millisecond)
@@ -70,7 +71,7 @@ func (c Config) withDefaults() Config {
 // Validate reports every fault together.
 func (c Config) Validate() error {
 	var faults config.Faults
-	d := c.withDefaults()
+	d := c.WithDefaults()
 	faults.Add(d.Name == "" || len(d.Name) > 32, "Name", "has %d bytes, want 1 to 32", len(d.Name))
 	faults.Add(d.Role == "", "Role", "is empty")
 	faults.Add(d.Run == nil, "Run", "is nil")

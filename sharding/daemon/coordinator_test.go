@@ -92,7 +92,7 @@ func (s *stage) play(t *testing.T, count int, d time.Duration) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	cfg := Config{Name: "w", Role: "r", Count: count, WorkersMax: 20}.withDefaults()
+	cfg := Config{Name: "w", Role: "r", Count: count, WorkersMax: 20}.WithDefaults()
 	return (&coordinator{cfg: cfg, store: s, workers: s, figures: &s.figures}).loop(ctx)
 }
 

@@ -37,7 +37,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	data, err := node.Replicator(cfg.Role)
 	if err != nil {
 		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)

@@ -56,7 +56,8 @@ type Config struct {
 // defaults. Window is the reference's flow-control-window.
 type ConsumerConfig = protocol.ConsumerConfig
 
-func (c Config) withDefaults() Config {
+// WithDefaults returns the config with the default in place of each zero field that has one.
+func (c Config) WithDefaults() Config {
 	config.Default(&c.BufferMax, 1000)
 	config.Default(&c.BufferBytes, 64<<20)
 	config.Default(&c.MessageMax, 1<<20)
@@ -74,7 +75,7 @@ func (c Config) machine(origin, generation uint64) protocol.ProducerConfig {
 
 // Validate reports every fault together.
 func (c Config) Validate() error {
-	d := c.withDefaults()
+	d := c.WithDefaults()
 	var f config.Faults
 	f.Of("", d.machine(0, 1).Validate())
 	f.Add(d.BufferBytes < 0, "BufferBytes", "%d is negative", d.BufferBytes)

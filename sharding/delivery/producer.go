@@ -26,7 +26,7 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := newSender(cfg.withDefaults(), sharding.SchedulerOf(region), region.UID(), region.SendRaw)
+	s, err := newSender(cfg.WithDefaults(), sharding.SchedulerOf(region), region.UID(), region.SendRaw)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,8 @@ type Config[E any] struct {
 
 const nameMax = 30 // the name of the set of workers has two bytes more
 
-func (c Config[E]) withDefaults() Config[E] {
+// WithDefaults returns the config with the default in place of each zero field that has one.
+func (c Config[E]) WithDefaults() Config[E] {
 	config.Default(&c.Parts, 16)
 	config.Default(&c.Workers, min(4, c.Parts))
 	config.Default(&c.BatchMax, 100)
@@ -91,7 +92,7 @@ func (c Config[E]) withDefaults() Config[E] {
 // Validate reports every fault together.
 func (c Config[E]) Validate() error {
 	var f config.Faults
-	d := c.withDefaults()
+	d := c.WithDefaults()
 	f.Add(d.Name == "" || len(d.Name) > nameMax, "Name", "has %d bytes, want 1 to %d", len(d.Name), nameMax)
 	f.Add(strings.Contains(d.Name, "/"), "Name", "%q has a '/'", d.Name)
 	f.Add(d.Role == "", "Role", "is empty")

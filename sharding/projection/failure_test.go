@@ -138,7 +138,7 @@ func handlerFails(t *testing.T, name string, fail func(ctx context.Context) erro
 // elsewhere returns an entity of another part.
 func elsewhere(t testing.TB, cfg Config[added], id string) (other protocol.EntityID) {
 	t.Helper()
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	part := func(id string) int { return persistence.SliceOf(id) * cfg.Parts / persistence.SliceCount }
 	for _, n := range names(100) {
 		if part(string(n)) != part(id) {

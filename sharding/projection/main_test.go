@@ -87,7 +87,7 @@ func newWorkers(t testing.TB, cfg Config[added]) *workers[added] {
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	p := &workers[added]{cfg: cfg.withDefaults()}
+	p := &workers[added]{cfg: cfg.WithDefaults()}
 	p.figures.log, p.figures.onFailure = slog.New(slog.DiscardHandler), cfg.OnFailure
 	return p
 }

@@ -25,7 +25,7 @@ func Start[E any](node *ddata.Node, cfg Config[E]) (*Projection[E], error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	host := node.Host()
 	p := &Projection[E]{workers: workers[E]{cfg: cfg}}
 	p.workers.figures.log, p.workers.figures.onFailure = host.Log, cfg.OnFailure

@@ -113,7 +113,7 @@ func TestFailureWithinBatch(t *testing.T) {
 func TestBatchBytes(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		j := newJournal()
-		cfg := settings(j, AtLeastOnce(&Memory{}, newDiary().handle)).withDefaults()
+		cfg := settings(j, AtLeastOnce(&Memory{}, newDiary().handle)).WithDefaults()
 		cfg.BatchBytes, cfg.Parts = 1000, 1
 		for i := range 20 {
 			size := 300

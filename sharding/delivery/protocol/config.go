@@ -33,7 +33,8 @@ type ProducerConfig struct {
 	StoreRetry time.Duration
 }
 
-func (c ProducerConfig) withDefaults() ProducerConfig {
+// WithDefaults returns the config with the default in place of each zero field that has one.
+func (c ProducerConfig) WithDefaults() ProducerConfig {
 	config.Default(&c.BufferMax, 1000)
 	config.Default(&c.ChannelsMax, 100_000)
 	config.Default(&c.ResendFirst, 10*time.Second)
@@ -44,7 +45,7 @@ func (c ProducerConfig) withDefaults() ProducerConfig {
 
 // Validate reports every fault together.
 func (c ProducerConfig) Validate() error {
-	d := c.withDefaults()
+	d := c.WithDefaults()
 	var f config.Faults
 	f.Add(d.ID == "" || len(d.ID) > ProducerIDMax, "ID", "has %d bytes, want 1 to %d", len(d.ID), ProducerIDMax)
 	f.Add(d.Generation == 0, "Generation", "is 0")

@@ -23,7 +23,8 @@ type ConsumerConfig struct {
 	ForgetAfter time.Duration
 }
 
-func (c ConsumerConfig) withDefaults() ConsumerConfig {
+// WithDefaults returns the config with the default in place of each zero field that has one.
+func (c ConsumerConfig) WithDefaults() ConsumerConfig {
 	config.Default(&c.Window, 50)
 	config.Default(&c.BufferMax, 1000)
 	config.Default(&c.ProducersMax, 1000)
@@ -33,7 +34,7 @@ func (c ConsumerConfig) withDefaults() ConsumerConfig {
 
 // Validate reports every fault together.
 func (c ConsumerConfig) Validate() error {
-	d := c.withDefaults()
+	d := c.WithDefaults()
 	var f config.Faults
 	f.Add(d.Window < 1 || d.Window > 1<<20, "Window", "is %d, want 1 to %d", d.Window, 1<<20)
 	f.Add(d.BufferMax < 1, "BufferMax", "%d is not positive", d.BufferMax)
@@ -131,7 +132,7 @@ type AckSend struct {
 // NewConsumer makes the consumer of one incarnation of an entity, which has a number unlike that of
 // all others.
 func NewConsumer(cfg ConsumerConfig, entity string, incarnation uint64) *Consumer {
-	return &Consumer{cfg: cfg.withDefaults(), entity: entity, incarnation: incarnation, flows: map[string]*flow{}}
+	return &Consumer{cfg: cfg.WithDefaults(), entity: entity, incarnation: incarnation, flows: map[string]*flow{}}
 }
 
 // Entity is the id of the entity that it is the consumer of.

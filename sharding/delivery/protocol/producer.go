@@ -44,7 +44,7 @@ func NewProducer(now time.Time, cfg ProducerConfig, rows []Row) (*Producer, erro
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Producer{cfg: cfg.withDefaults(), channels: map[string]*channel{}}
+	p := &Producer{cfg: cfg.WithDefaults(), channels: map[string]*channel{}}
 	if err := p.restore(now, rows); err != nil {
 		return nil, err
 	}
