@@ -3,7 +3,7 @@
 //
 // # Nouns
 //
-//   - A Node is one process incarnation, with a random uid. A restarted process is another node,
+//   - A Node is one process incarnation, with a uid of its own. A restarted process is another node,
 //     also at the same address.
 //   - The view is the list of members on which the voters have decided. Views are numbered by
 //     epochs and form one chain. Only such a decision adds or removes a member. A node that does

@@ -108,7 +108,7 @@ func brokeOff(err error) (why string, again bool) {
 
 // start builds one incarnation, from the port upwards. before says why the last one broke off.
 func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
-	n := &Node{cfg: cfg, uid: view.UID(rand.Uint64() | 1), life: newLife()}
+	n := &Node{cfg: cfg, uid: view.DrawUID(time.Now(), 0, rand.Uint64()), life: newLife()}
 	n.replicas = map[keyspace.Dataset]*Replicator{}
 	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.OnEvent)
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })

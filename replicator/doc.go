@@ -10,7 +10,7 @@
 // where ([keyspace.Routes]). Each space is a replica of package crdt, with its own clock, log and
 // digest. The spaces are separate because a restart that loses only the volatile half must not
 // claim to have seen it. A [replica.Peer] is another member of the installed [replica.View]. It is
-// named by its origin, the random id of its process incarnation. Quorums count voters whether they
+// named by its origin, the id of its process incarnation. Quorums count voters whether they
 // can be reached or not. Learners are pushed to and never counted.
 //
 // Two clocks have two names (R7): the content clock goes with the items, the acked clock goes with

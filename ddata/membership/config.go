@@ -21,7 +21,7 @@ import (
 // Config configures a machine. It is copied in. Zero fields take their defaults (those of LAN). The
 // driver usually starts from LAN or Local and sets the identity of the node.
 type Config struct {
-	UID        view.UID    // this incarnation: random, required
+	UID        view.UID    // this incarnation, by view.DrawUID; required
 	Addr       string      // host:port under which others reach this node, required
 	Name       string      // name of the cluster; a node of another name is refused
 	Roles      []string    // roles of this node

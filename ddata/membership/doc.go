@@ -4,7 +4,7 @@
 //
 // # Nouns
 //
-// A Member is one incarnation of a node, named by a random UID that is never used again. A View
+// A Member is one incarnation of a node, named by a UID that is never used again. A View
 // lists the members of one Epoch. Views form a chain: each is one decision of the voters of the
 // view before. The voters are the members that are Up or Leaving. There are at most VotersMax,
 // the oldest, and leaving members come last. Unreachable voters count until a view drops them. A

@@ -102,7 +102,7 @@ func (c *Config) Validate() error {
 	f.Add(c.Cluster == "", "Cluster", "is empty; give every cluster a name")
 	f.Add(len(c.Cluster) > nameMax || !utf8.ValidString(c.Cluster),
 		"Cluster", "must be at most %d bytes of UTF-8", nameMax)
-	f.Add(c.Self == 0, "Self", "is zero; draw a random uid at every start")
+	f.Add(c.Self == 0, "Self", "is zero; draw a new uid at every start")
 	f.Of("TLS", CheckTLS(c.TLS))
 	f.Of("Bind", address.CheckListen(c.Bind))
 	if c.Advertise != "" {

@@ -3,7 +3,7 @@
 //
 // # Nouns
 //
-// A node is named by its NodeID, the random uid of one process incarnation, and found at an address
+// A node is named by its NodeID, the uid of one process incarnation, and found at an address
 // (host:port). A process that restarts at its old address is another node.
 //
 // A Channel names a subsystem (the replicator of a role, the membership, one entity type). Every

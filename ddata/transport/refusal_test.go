@@ -46,7 +46,7 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 }
 
 func TestNodesHaveShortNames(t *testing.T) {
-	if s := NodeID(0x0123456789abcdef).String(); s != "01234567" {
+	if s := NodeID(0x0123456789abcdef).String(); s != "89abcdef" {
 		t.Error(s)
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// NodeID is the random uid of one process incarnation. Zero stands for no node.
+// NodeID is the uid of one process incarnation. Zero stands for no node.
 type NodeID uint64
 
-// String prints the first half of the id as hex, as logs of all layers name a node; of a small one,
+// String prints the lower half of the id as hex, as logs of all layers name a node; of a small one,
 // all of it.
 func (n NodeID) String() string {
 	if n > 0xffffffff {
-		return fmt.Sprintf("%08x", uint64(n)>>32)
+		return fmt.Sprintf("%08x", uint32(n))
 	}
 	return strconv.FormatUint(uint64(n), 16)
 }

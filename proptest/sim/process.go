@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/proptest/sim/clock"
@@ -104,16 +105,17 @@ func (w *World) drift() float64 {
 func (w *World) startProcess(s *Slot) {
 	s.started++
 	id := w.nextID.Uint64() | 1
-	p := &Process{w: w, slot: s, uid: id, rng: w.rs.Stream("process", id), alive: true}
-	w.operator.leases.Start(id)
+	p := &Process{w: w, slot: s, rng: w.rs.Stream("process", id), alive: true}
 	draw := clock.Draw
 	if w.opt.Extreme {
 		draw = clock.DrawExtreme
 	}
 	p.clock = draw(p.rng, w.drift(), w.opt.WallSkew)
+	id = uint64(view.DrawUID(p.Time(), 0, id))
+	p.uid = id
+	w.operator.leases.Start(id)
 	p.rt = routine.NewProcess(&timeline{p, w.rs.Stream("schedule", id)})
-	p.node, p.behave = newNode(p), w.rs.Stream("handlers", id)
-	p.late = w.rs.Stream("late types", id)
+	p.node, p.behave, p.late = newNode(p), w.rs.Stream("handlers", id), w.rs.Stream("late types", id)
 	if err := p.open(); err != nil {
 		w.refused(p, err)
 		return

@@ -15,7 +15,7 @@ import (
 // Config is copied by New. The zero value of a field means its default; Self has none. All members
 // of a role need the same DurableKeys, DigestSeed, FrameMax, and GroupMax.
 type Config struct {
-	// Self is the random id of this process incarnation: the origin of its events and its name
+	// Self is the id of this process incarnation: the origin of its events and its name
 	// among the peers. Required.
 	Self crdt.Origin
 	// Disk is the stable id of this node's directory, reported after a cold start; 0: none.

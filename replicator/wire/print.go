@@ -210,11 +210,11 @@ func ClockName(c *crdt.Clock) string {
 	return "{" + strings.Join(parts, " ") + "}"
 }
 
-// Short prints an id as the logs do: the first eight hexadecimal digits of a random one, a small
-// one as it is.
+// Short prints an id as the logs do: the last eight hexadecimal digits of a large one, a small one as
+// it is.
 func Short(o crdt.Origin) string {
 	if o > 0xffffffff {
-		return fmt.Sprintf("%08x", uint64(o)>>32)
+		return fmt.Sprintf("%08x", uint32(o))
 	}
 	return fmt.Sprintf("%x", uint64(o))
 }
