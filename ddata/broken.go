@@ -39,5 +39,6 @@ const stateMax = 64 << 10
 
 // unexpected reports whether the node ends for a reason that an operator should look at.
 func unexpected(err error) bool {
-	return errors.Is(err, ErrDowned) || errors.Is(err, ErrBroken) || errors.Is(err, ErrStore)
+	return errors.Is(err, ErrDowned) || errors.Is(err, ErrBroken) || errors.Is(err, ErrStore) ||
+		errors.Is(err, ErrOutdated)
 }

@@ -254,7 +254,8 @@ type Config struct {
 	// what it may do. Optional.
 	OnEvent events.Listener
 
-	build format.Range // what a test has the build speak; zero: what it does
+	build       format.Range // what a test has the build speak; zero: what it does
+	retireAfter int          // of a test: membership.Config.RetireAfter
 }
 
 // formats are the format levels that the node announces.
@@ -325,6 +326,6 @@ func (c Config) membership() membership.Config {
 		Seeds:   c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks,
 		Discovers:  c.Discovery != nil,
 		MinMembers: c.MinMembers, MinMembersOf: c.PerRole.MinMembers(), Strategy: c.Downing, VotersMax: c.VotersMax,
-		DurableKeys: c.DurableKeys,
+		DurableKeys: c.DurableKeys, RetireAfter: c.retireAfter,
 	}
 }

@@ -38,6 +38,11 @@ var (
 	// panicked. The node has ended without its lease; the event MachineBroken, and the log, have
 	// the state and the stack. It is a defect: report it.
 	ErrBroken = errors.New("ddata: a machine of this node is broken")
+	// ErrOutdated: Config.Dir missed a retirement (package membership/retiring), and may hold what the others
+	// have dropped. Usual causes: the node was down for long, or the directory is a copy. The node has ended,
+	// and merged nothing. Started with an empty directory it fetches everything from its peers.
+	ErrOutdated = errors.New("ddata: this directory was away while its incarnations were retired: start from an " +
+		"empty one")
 	// ErrRefused: the cluster does not accept this node; the error says why.
 	ErrRefused = membership.ErrRefused
 )

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/advice"
 	"github.com/coterie-go/coterie/ddata/disk"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
@@ -189,34 +190,7 @@ func (m *members) Prolonged() (membership.ArbiterProlonged, bool) {
 }
 
 // Done implements drivers.MembersHost.
-func (m *members) Done(err error) { m.n.end.finish(withAdvice(err, m.n.cfg.Dir)) }
-
-// withAdvice says which setting of this node mends a refusal.
-func withAdvice(err error, dir string) error {
-	var refused *membership.RefusedError
-	if !errors.As(err, &refused) {
-		return err
-	}
-	switch refused.Reason {
-	case bootstrap.ReasonConfig:
-		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), "+
-			"and the sizes and the seed "+
-			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none, "+
-			"with nothing durable (an empty DurableKeys) on all or on none", err)
-	case bootstrap.ReasonFormat:
-		return fmt.Errorf("%w; run a build that speaks that level, and let Config.FormatMax not hold it below "+
-			"(package format has the steps of an upgrade)", err)
-	case bootstrap.ReasonDisk:
-		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set "+
-			"Seeds right, or, to join that cluster as a "+
-			"new node, give this node another directory and keep this one", err, dir)
-	case bootstrap.ReasonCopy:
-		return fmt.Errorf("%w; Config.Dir %s is a copy of that node's directory: remove it, this node then starts "+
-			"from empty and fetches everything "+
-			"from its peers", err, dir)
-	}
-	return err
-}
+func (m *members) Done(err error) { m.n.end.finish(advice.Of(err, m.n.cfg.Dir)) }
 
 // Send implements drivers.MembersHost.
 func (m *members) Send(e message.Envelope, payload []byte) {
@@ -259,7 +233,7 @@ func (m *members) Install(v *view.View) {
 	m.tellUnnamed(v)
 	m.tellOldest(v)
 	for _, r := range m.n.replicas {
-		r.install(v)
+		r.install(v, m.d.Machine().Clean())
 	}
 	m.n.watchers.TellView(v)
 	m.n.maybeUp()

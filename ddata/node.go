@@ -2,7 +2,6 @@ package ddata
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -63,7 +62,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	var before string
+	before, least := "", view.UID(0)
 	for {
 		if err := ctx.Err(); err != nil {
 			if before != "" {
@@ -71,7 +70,11 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 			}
 			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, err)
 		}
-		n, err := start(ctx, cfg, before)
+		n, err := start(ctx, cfg, before, least)
+		if _, bound, again := membership.BrokeOff(err); again {
+			least = bound
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -80,8 +83,8 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 			leaveOnSignal(cfg.LeaveOnSIGTERM, n)
 			return n, nil
 		case <-n.life.done:
-			if why, again := brokeOff(n.Err()); again {
-				before = "the attempt before broke off: " + why
+			if why, bound, again := membership.BrokeOff(n.Err()); again {
+				before, least = "the attempt before broke off: "+why, max(least, bound)
 				continue
 			}
 			return nil, fmt.Errorf("ddata: start %s: %w", cfg.Bind, n.Err())
@@ -93,22 +96,10 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 	}
 }
 
-// brokeOff reports whether an incarnation that has ended before it was Up is tried again, under a
-// new uid, and why it ended. It has run nothing, so nothing is lost; the cluster only goes on
-// without it, or was not founded.
-func brokeOff(err error) (why string, again bool) {
-	if stalled, ok := errors.AsType[*membership.StalledError](err); ok {
-		return stalled.Waiting, true
-	}
-	if downed, ok := errors.AsType[*membership.DownedError](err); ok && !downed.ByOperator {
-		return downed.Cause, true
-	}
-	return "", false
-}
-
-// start builds one incarnation, from the port upwards. before says why the last one broke off.
-func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
-	n := &Node{cfg: cfg, uid: view.DrawUID(time.Now(), 0, rand.Uint64()), life: newLife()}
+// start builds one incarnation, from the port upwards. before says why the last one broke off, least which
+// uids it may not have.
+func start(ctx context.Context, cfg Config, before string, least view.UID) (_ *Node, err error) {
+	n := &Node{cfg: cfg, uid: view.DrawUID(time.Now(), least, rand.Uint64()), life: newLife()}
 	n.replicas = map[keyspace.Dataset]*Replicator{}
 	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.OnEvent)
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
@@ -141,7 +132,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		if n.disk, err = disk.Open(cfg.Dir, cfg.Store, cfg.membership().LeaseDuration, n.reports.emit); err != nil {
 			return nil, err
 		}
-		if err = n.disk.WarnRoles(cfg.Roles, n.reports.emit); err != nil {
+		if err = n.disk.Suits(n.uid, cfg.Roles, n.reports.emit); err != nil {
 			return nil, err
 		}
 	}

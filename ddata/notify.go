@@ -1,6 +1,8 @@
 package ddata
 
 import (
+	"fmt"
+
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -8,6 +10,12 @@ import (
 
 // Tell implements drivers.ReplicaHost.
 func (h *replicaHost) Tell(fx *effect.Effects) {
+	if fx.Retirable != 0 {
+		h.n.progress.agreed(h.set, view.Epoch(fx.Retirable))
+	}
+	if h.outdated = h.outdated || fx.Outdated; fx.Outdated {
+		h.n.end.finish(fmt.Errorf("%w: Config.Dir %s, the data of %v", ErrOutdated, h.n.cfg.Dir, h.set))
+	}
 	for _, s := range fx.Settled {
 		if s.Lost {
 			h.n.reports.emit(events.MajorityLost{Dataset: h.set, Settled: s})

@@ -39,7 +39,7 @@ func TestEffectsAreTold(t *testing.T) {
 		Holding:  []effect.Holding{{Peer: 7, Held: 4}},
 		CaughtUp: true,
 	}
-	// are not told: the driver does as they say, or, of the last two, no view of the members asks for them yet
+	// are not told: the driver does as they say
 	carried := []string{"Persist", "Send", "Reply", "Notify", "Changed", "Moved", "Retirable", "Outdated"}
 	for f, v := range reflect.ValueOf(*fx).Fields() {
 		if v.IsZero() != slices.Contains(carried, f.Name) {

@@ -32,6 +32,12 @@ func (p *progress) moved(set keyspace.Dataset, number uint16) {
 	p.p.Moved(set, number)
 }
 
+func (p *progress) agreed(set keyspace.Dataset, epoch view.Epoch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.p.Agreed(set, epoch)
+}
+
 // hasCaughtUp reports whether a dataset is here.
 func (p *progress) hasCaughtUp(set keyspace.Dataset) bool {
 	p.mu.Lock()

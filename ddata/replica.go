@@ -190,8 +190,8 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
 }
 
-func (r *Replicator) install(v *view.View) {
-	r.loop.Force(request{in: replicator.Install{View: drivers.ViewOf(v, r.set.Role, r.n.Durable())}})
+func (r *Replicator) install(v *view.View, clean view.UID) {
+	r.loop.Force(request{in: replicator.Install{View: drivers.ViewOf(v, r.set.Role, r.n.Durable(), clean)}})
 }
 
 func (r *Replicator) reachable(uid view.UID, yes bool) {
@@ -274,6 +274,8 @@ type replicaHost struct {
 	d     *drivers.Replica
 	table durable.Table // nil without a directory
 	subs  map[uint64]*subscription
+	// outdated: the disk has missed a retirement. The node ends, and nothing is stepped any more.
+	outdated bool
 
 	stats latest[effect.Stats]
 }
@@ -289,6 +291,10 @@ func (h *replicaHost) Step(now time.Time, q request) {
 	switch {
 	case q.do != nil:
 		q.do(h)
+	case h.outdated:
+		if q.done != nil {
+			q.done(effect.Result{Err: h.r.refusal()})
+		}
 	case q.call != nil && q.call.gone:
 		q.done(effect.Result{Err: operation.ErrCancelled})
 	case q.done != nil:
@@ -310,7 +316,12 @@ func (h *replicaHost) Flush() {
 }
 
 // Deadline implements runloop.Machine.
-func (h *replicaHost) Deadline() time.Time { return h.d.Machine().Deadline() }
+func (h *replicaHost) Deadline() time.Time {
+	if h.outdated {
+		return time.Time{}
+	}
+	return h.d.Machine().Deadline()
+}
 
 // Tick implements runloop.Machine.
 func (h *replicaHost) Tick() request { return request{in: replicator.Tick{}} }

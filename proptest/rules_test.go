@@ -78,6 +78,10 @@ var rules = []rule{
 		[]string{"TestOnlyAcksOfTheOperationsEpochCount", "TestLinearizableReadCountsNoVoteOfAnotherView"}},
 	{"R16", "origins retire when all have told the same (defect RetireUnasked)", "replicator",
 		[]string{"TestRetirementsChangeNothing", "TestRetirementsWithoutAskingAreNoticed"}},
+	{"R16", "a retirement ends when all have agreed (defect RetiresUnagreed)", "ddata/membership",
+		[]string{"TestRetirementWaitsForAll", "TestUnaskedRetirementIsNoticed"}},
+	{"R16", "a founding takes clean disks only (defect FoundsUnclean)", "ddata/membership",
+		[]string{"TestFoundingAnewGoesOnWithAges", "TestUncleanFoundersAreNoticed"}},
 	{"R16", "a disk that was away is not used", "replicator", []string{"TestOutdatedDisksThatAreUsedAreNoticed"}},
 
 	{"hazard 1", "each space has its own clock", "replicator",

@@ -158,8 +158,8 @@
 // close them: their clocks have all the dots of a run of origins in one row (crdt/dots). What lives
 // of them stays, and is read, removed, folded and repaired as before. A late event of theirs is one
 // that is known already. A disk that was away meanwhile, or a copy of one, may have what no member
-// has. It is refused ([effect.Effects].Outdated): the node must start from empty. No view of package
-// membership names such incarnations yet, so the clocks of running clusters still grow.
+// has. It is refused ([effect.Effects].Outdated): the node must start from empty. Package
+// membership/retiring says when views name such incarnations.
 //
 // # Rules
 //

@@ -17,9 +17,10 @@ func (m *Machine) Figures() effect.Figures {
 
 func (m *Machine) figuresOf(id keyspace.Space, s *space) effect.SpaceFigures {
 	snap := s.Store.Snapshot()
+	single, _ := s.Store.Clock().Parted()
 	f := effect.SpaceFigures{
 		Keys: snap.KeyCount(), Items: s.Store.Len(), Bytes: snap.Size(), Digest: s.Store.Digest(),
-		Events: s.Store.Clock().Len(), LogEvents: s.Store.LogLen(), Waiting: s.pusher.Outbox().Bytes(),
+		Events: single.Len(), LogEvents: s.Store.LogLen(), Waiting: s.pusher.Outbox().Bytes(),
 	}
 	for range s.Store.Clock().Rows(0) {
 		f.Origins++

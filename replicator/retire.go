@@ -59,7 +59,7 @@ func (r *retirement) install(prev replica.View) {
 		prev.Ending.Equal(v.Ended)) {
 		r.close()
 	}
-	if prev.Epoch == 0 && !v.Founded {
+	if prev.Epoch == 0 && !v.Founded && !v.Clean {
 		r.Eff.Outdated = r.outdated()
 	}
 	r.at, r.tries, r.changed = time.Time{}, 0, false

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -50,8 +51,12 @@ func told(emit func(events.Event)) func(lmdb.Event) {
 	}
 }
 
-// WarnRoles reports the data of roles that this node does not have: no caller can reach it here.
-func (d *Dir) WarnRoles(roles []string, emit func(events.Event)) error {
+// Suits returns an error if a node with such a uid cannot run on the directory (membership.CheckUID). It reports
+// the data of roles that the node does not have: no caller can reach it here.
+func (d *Dir) Suits(uid view.UID, roles []string, emit func(events.Event)) error {
+	if err := membership.CheckUID(d.Record(), uid); err != nil {
+		return err
+	}
 	c, err := d.env.Contents()
 	if err != nil {
 		return fmt.Errorf("ddata: Config.Dir: %w", err)

@@ -7,8 +7,8 @@ import (
 )
 
 // Progress folds what the replicators of a node report into what its membership must know: whether
-// all have caught up, up to which epoch all have settled, and the last move of keys that each has
-// ended.
+// all have caught up, up to which epoch all have settled, the last move of keys that each has ended, and
+// under which view all have agreed on the incarnations that end.
 type Progress struct {
 	sets []keyspace.Dataset
 	post func(membership.Input)
@@ -16,6 +16,7 @@ type Progress struct {
 	caughtUp map[keyspace.Dataset]bool
 	settled  map[keyspace.Dataset]view.Epoch
 	moved    map[keyspace.Dataset]uint16
+	agreed   map[keyspace.Dataset]view.Epoch
 	said     struct {
 		caughtUp bool
 		settled  view.Epoch
@@ -28,6 +29,7 @@ func NewProgress(roles []string, post func(membership.Input)) *Progress {
 	return &Progress{
 		sets: keyspace.Datasets(roles), post: post, caughtUp: map[keyspace.Dataset]bool{},
 		settled: map[keyspace.Dataset]view.Epoch{}, moved: map[keyspace.Dataset]uint16{},
+		agreed: map[keyspace.Dataset]view.Epoch{},
 	}
 }
 
@@ -59,6 +61,18 @@ func (p *Progress) Moved(set keyspace.Dataset, number uint16) {
 		}
 	}
 	p.post(membership.Moved{Number: number})
+}
+
+// Agreed takes from a dataset's replicator that it has the same of the incarnations that end as all other
+// members, under the view of an epoch. The node has when all have.
+func (p *Progress) Agreed(set keyspace.Dataset, epoch view.Epoch) {
+	p.agreed[set] = epoch
+	for _, s := range p.sets {
+		if p.agreed[s] != epoch {
+			return
+		}
+	}
+	p.post(membership.Agreed{Epoch: epoch})
 }
 
 // CaughtUp reports whether a dataset is here.

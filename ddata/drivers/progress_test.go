@@ -43,4 +43,11 @@ func TestTheSlowestReplicatorCounts(t *testing.T) {
 	says()
 	p.Moved(b, 2)
 	says(membership.Moved{Number: 2})
+	p.Agreed(a, 7)
+	says()
+	p.Agreed(a, 8)
+	p.Agreed(b, 7)
+	says()
+	p.Agreed(b, 8)
+	says(membership.Agreed{Epoch: 8})
 }

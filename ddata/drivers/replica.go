@@ -27,7 +27,8 @@ type ReplicaHost interface {
 	HoldsLease() bool
 	// Notify tells a subscription of a change.
 	Notify(effect.Change)
-	// Tell tells what else a step has shown (Effects.Notable).
+	// Tell tells what else a step has shown (Effects.Notable). Of it the host gives Retirable to
+	// Progress.Agreed, and ends the node if it is Outdated.
 	Tell(*effect.Effects)
 	// Reached tells how far the replica is, each time that this has changed.
 	Reached(caughtUp bool, settled view.Epoch)
@@ -169,12 +170,17 @@ func (d *Replica) reply(now time.Time, res effect.Result, leased bool) {
 }
 
 // ViewOf is a view of the members as the replicators of a role need it. durable is false on nodes
-// without durable keys, whatever was agreed on before.
-func ViewOf(v *view.View, role string, durable bool) replica.View {
+// without durable keys, whatever was agreed on before. clean is the bound up to which the disk is good for
+// what the members have agreed on (membership.Machine.Clean).
+func ViewOf(v *view.View, role string, durable bool, clean view.UID) replica.View {
 	out := replica.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
 	if durable {
 		out.Durable, out.Moving = view.PatternsOf(v.Durable, role), view.PatternsOf(v.Moving, role)
 		out.Moves, out.Move = v.Moves, len(v.Moving) > 0
+	}
+	if a := v.Ages; a != nil {
+		out.Ending, out.Ended, out.AgreedIn = retirement(a.Ending), retirement(a.Ended), uint64(a.AgreedIn)
+		out.Clean = clean >= a.Ended.Below
 	}
 	for _, m := range v.Members {
 		if !m.HasRole(role) {
@@ -193,6 +199,14 @@ func ViewOf(v *view.View, role string, durable bool) replica.View {
 			disks[i] = uint64(d)
 		}
 		out.LastDisks = append(out.LastDisks, disks)
+	}
+	return out
+}
+
+func retirement(r view.Retirement) replica.Retirement {
+	out := replica.Retirement{Below: crdt.Origin(r.Below), Moves: r.Moves}
+	for _, u := range r.Spared {
+		out.Spared = append(out.Spared, crdt.Origin(u))
 	}
 	return out
 }

@@ -19,6 +19,9 @@ const (
 	Headers
 	// Crashes: members tell the voters whose process they find ended.
 	Crashes
+	// Ages: views say which incarnations are over, and members tell of what they have of these. Records of the
+	// last view say for which of these a disk is good.
+	Ages
 	end
 )
 

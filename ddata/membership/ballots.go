@@ -47,7 +47,8 @@ func (c *Config) voting() voting.Config {
 	return voting.Config{
 		Config: nextview.Config{
 			Self: c.UID, Strategy: c.Strategy, Enough: c.enough, Beat: c.HeartbeatInterval,
-			StableAfter: c.StableAfter, CrashAfter: c.CrashStableAfter, Promise: c.promise(), Defects: c.planted,
+			StableAfter: c.StableAfter, CrashAfter: c.CrashStableAfter, Promise: c.promise(),
+			RetireAfter: c.RetireAfter, Defects: c.planted,
 		},
 		LeaseDuration: c.LeaseDuration,
 	}

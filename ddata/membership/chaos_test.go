@@ -34,6 +34,9 @@ func newChaos(t testing.TB, seed uint64, base Config) *chaos {
 		w: w, seed: seed, rng: w.rng, end: 150 * time.Second, pause: 40 * time.Second, left: make(map[string]bool),
 	}
 	r := c.rng
+	if seed%2 == 1 {
+		w.base.RetireAfter, w.base.Roles = 1+int(seed%4), []string{"x"}
+	}
 	c.founded = 2 + r.IntN(4)
 	w.base.Seeds, w.base.BootstrapExpect = addrs(c.founded), c.founded
 	w.loss = []float64{0, 0.01, 0.05, 0.15}[r.IntN(4)]

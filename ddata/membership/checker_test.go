@@ -17,6 +17,7 @@ type checker struct {
 	actors  map[view.UID]bool
 	heard   map[view.UID]view.Epoch // of the first view that the node itself installed
 	lastAct time.Duration           // when a node last acted
+	retired view.Epoch              // the last under which members agreed on incarnations that are over
 	more    func()                  // what else to look at, at every instant; nil = nothing
 }
 
@@ -131,6 +132,7 @@ func (j *checker) step(w *world, before, v *view.View, gone map[view.UID]bool) {
 	if v.Era != before.Era {
 		j.fault(w, "era %d of %v became %d in %v", before.Era, before, v.Era, v)
 	}
+	j.ages(w, before, v)
 	for _, o := range before.Members {
 		n, ok := v.Member(o.UID)
 		switch {

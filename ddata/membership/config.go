@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/retiring"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/zeebo/xxh3"
@@ -91,6 +92,12 @@ type Config struct {
 	// part of the view that founds the cluster, and of all that follow. Default 0: votersUsual, so
 	// that all vote in a cluster that is no larger; with a StaticQuorum all. Negative: all vote.
 	VotersMax int
+
+	// RetireAfter is how many incarnations must have become members since the last retirement (package
+	// retiring) before the next one begins; at least as many as there are members. Lower keeps
+	// clocks shorter. Each retirement costs two views and some messages between all members. The node that
+	// proposes decides. Default retiring.Usual.
+	RetireAfter int
 
 	// Strategy is the downing strategy. Default KeepMajority.
 	Strategy downing.Strategy
@@ -194,6 +201,7 @@ func (c *Config) setDefaults() {
 	if c.MinMembers == 0 {
 		c.MinMembers = 1
 	}
+	config.Default(&c.RetireAfter, retiring.Usual)
 	if c.Strategy == nil {
 		c.Strategy = downing.KeepMajority{}
 	}
@@ -237,6 +245,7 @@ func (c Config) Validate() error {
 	f.Of("Strategy", downing.CheckStrategy(c.Strategy))
 	f.Add(c.VotersMax > view.MembersMax, "VotersMax", "%d is above %d; below 0 all vote", c.VotersMax, view.MembersMax)
 	f.Add(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
+	f.Add(c.RetireAfter < 0, "RetireAfter", "%d is negative", c.RetireAfter)
 	f.Of("Compatibility", bootstrap.CheckSettings(c.settings()))
 	f.Of("DurableKeys", view.CheckPatterns(c.DurableKeys))
 	if !c.Planted(defect.AnyTiming) {

@@ -303,6 +303,15 @@
 // said in it, and end by SelfDownAfter at the latest. A node that a view of another level lists all
 // the same, which only a defect can do, ends with format.ErrUnspoken and installs nothing.
 //
+// # Which incarnations are over
+//
+// A cluster that is restarted daily for years must not keep something of each incarnation. Views say which
+// are over (view.Ages, package retiring): below a bound, except members. Their UIDs rise with time, so one
+// bound names almost all. A node whose UID is named is refused, told the bound, and draws another by itself;
+// no operator acts. What the replicators of all members have of these incarnations they agree on under one
+// view, and the next one says that they have ended. A founding anew takes over what has ended, from the
+// newest view that its disks know, accepted ones included, and leaves out disks that have missed it.
+//
 // # How large a cluster may be
 //
 // A view has to fit into the record on disk, twice, and into a message (view.Room). So its members

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/record"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // How a machine ends (Effects.Done).
@@ -43,13 +45,41 @@ func (e *DownedError) Error() string {
 func (e *DownedError) Is(target error) bool { return target == ErrDowned }
 
 // StalledError is the error of a founding or a joining that did not come to an end.
-type StalledError struct{ Waiting string } // the nodes or the thing that it waited for
+type StalledError struct {
+	Waiting string   // the nodes or the thing that it waited for
+	Least   view.UID // the next incarnation must not have a lower uid (view.DrawUID); 0: any
+}
 
 // Error says what was waited for.
 func (e *StalledError) Error() string { return fmt.Sprintf("%v: %s", ErrStalled, e.Waiting) }
 
 // Is reports whether target is ErrStalled.
 func (e *StalledError) Is(target error) bool { return target == ErrStalled }
+
+// BrokeOff reports whether an incarnation that has ended before it was Up is tried again, under a new
+// uid, why it ended, and which uids the new one may not have: lower ones. It has run nothing, so nothing
+// is lost; the cluster only goes on without it, or was not founded.
+func BrokeOff(err error) (why string, least view.UID, again bool) {
+	if stalled, ok := errors.AsType[*StalledError](err); ok {
+		return stalled.Waiting, stalled.Least, true
+	}
+	if downed, ok := errors.AsType[*DownedError](err); ok && !downed.ByOperator {
+		return downed.Cause, 0, true
+	}
+	return "", 0, false
+}
+
+// CheckUID returns a *StalledError if a node on a disk with that record has to draw another uid: the views
+// there may say that it is over, and the data of the disk that it has all its events. Bytes that are no
+// record pass.
+func CheckUID(encoded []byte, uid view.UID) error {
+	r, err := record.Decode(encoded)
+	if least := r.Least(); err == nil && uid < least {
+		return &StalledError{Least: least, Waiting: fmt.Sprintf("the directory knows that incarnations below %x have "+
+			"ended; %v is one of them, and the node draws another uid", uint64(least), uid)}
+	}
+	return nil
+}
 
 // ErrForeign: the record is of a cluster of another name. Usual cause: the directory of another
 // node. New returns it, and record.ErrUnreadable.

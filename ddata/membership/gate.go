@@ -65,9 +65,11 @@ func (g *gate) refusal(p bootstrap.Probe, leads bool) (bootstrap.Reason, string)
 
 func (g *gate) refuse(p bootstrap.Probe, reason bootstrap.Reason, text string) {
 	g.stats.JoinsRefused++
-	g.fx.send(p.Self.UID, p.Self.Addr, bootstrap.Refuse{
-		To: p.Self.UID, Cluster: g.in.view.Cluster, At: p.At, Reason: reason, Text: text,
-	})
+	f := bootstrap.Refuse{To: p.Self.UID, Cluster: g.in.view.Cluster, At: p.At, Reason: reason, Text: text}
+	if reason == bootstrap.ReasonGone {
+		f.Least = g.in.view.Ages.Least()
+	}
+	g.fx.send(p.Self.UID, p.Self.Addr, f)
 	if reason != bootstrap.ReasonGone && g.joiners.MayTell(g.now, p.Self.Addr, text) {
 		g.fx.event(RefusedNode{UID: p.Self.UID, Addr: p.Self.Addr, Reason: reason, Text: text})
 	}

@@ -83,6 +83,10 @@ type Settled struct{ Epoch view.Epoch }
 // (View.Moves): the data is on this node's disk.
 type Moved struct{ Number uint16 }
 
+// Agreed says that the node's replicators of all roles have, under the view of that epoch, the same of the
+// incarnations that end there (view.Ages) as all other members: in the durable space, on disk.
+type Agreed struct{ Epoch view.Epoch }
+
 // Offer says that the node offers a service from now on, and as long as it is a member: a view lists it
 // in the line of that, when the node is Up or Leaving and the line has room (View.InCharge).
 type Offer struct{ Service view.Service }
@@ -107,6 +111,7 @@ func (CloseCluster) input() {}
 func (CaughtUp) input()     {}
 func (Settled) input()      {}
 func (Moved) input()        {}
+func (Agreed) input()       {}
 func (Offer) input()        {}
 func (Persisted) input()    {}
 func (Suspended) input()    {}
@@ -166,6 +171,9 @@ func (c CaughtUp) String() string { return fmt.Sprintf("caught up %t", c.Yes) }
 
 // String prints the input.
 func (m Moved) String() string { return fmt.Sprintf("moved #%d", m.Number) }
+
+// String prints the input.
+func (a Agreed) String() string { return fmt.Sprintf("agreed %v", a.Epoch) }
 
 // String prints the input.
 func (o Offer) String() string { return fmt.Sprintf("offer %v", o.Service) }

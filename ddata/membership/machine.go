@@ -53,12 +53,15 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		if err := cfg.Formats.Speaks("the record of the last view", r.Format()); err != nil {
 			return nil, fmt.Errorf("membership: %w", err)
 		}
+		if err := CheckUID(loaded, cfg.UID); err != nil {
+			return nil, err
+		}
 		store.Load(r)
 	}
 	m.member = newMember(&m.step, &m.cfg, &m.common, store, rng)
 	r := store.Record()
 	m.seeker = bootstrap.New(cfg.seeking(m.common), rng, m.member.storing, bootstrap.Memory{
-		Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free,
+		Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free, Clean: r.Clean.Of(cfg.Roles),
 	})
 	m.wake = true
 	return m, nil
@@ -142,6 +145,10 @@ func (m *Machine) View() *view.View { return m.member.installed() }
 // Lease is the permission of this moment. The driver publishes it after each Step, before it
 // carries out the effects.
 func (m *Machine) Lease() nodelease.Lease { return m.member.leasing.holder.Lease() }
+
+// Clean is the bound up to which the disk holds, of incarnations that are over, nothing but what the
+// members have agreed on (record.Clean).
+func (m *Machine) Clean() view.UID { return m.member.storing.store.Record().Clean.Of(m.cfg.Roles) }
 
 // AllClose reports whether a view that is Closing has been told to the layers of this node, and of
 // all members that it reaches. The machine finds out after a CloseCluster.

@@ -34,6 +34,7 @@ type member struct {
 	ending  *ending
 	moves   *moves
 	crashes *crashes
+	ages    *ages
 }
 
 func newMember(st *step, cfg *Config, common *bootstrap.Common, store *record.Store, rng *rand.Rand) *member {
@@ -52,6 +53,7 @@ func newMember(st *step, cfg *Config, common *bootstrap.Common, store *record.St
 		moves:   &moves{step: st, in: c},
 		crashes: &crashes{step: st, in: c, beat: cfg.HeartbeatInterval},
 	}
+	m.ages = &ages{step: st, in: c, disk: m.storing, beat: cfg.HeartbeatInterval}
 	m.ballots = newBallots(st, cfg, rng, m.storing, m.gate, m.pulse)
 	m.leasing = newLeasing(st, cfg, c, m.ballots)
 	return m
@@ -75,11 +77,16 @@ func (m *member) take(in Input) {
 		m.self.AskToClose()
 		m.close()
 	case CaughtUp:
+		if in.Yes {
+			m.ages.caughtUp()
+		}
 		m.tellVoters(m.self.CatchUp(in.Yes))
 	case Settled:
 		m.onSettled(in.Epoch)
 	case Moved:
 		m.tellVoters(m.self.Move(in.Number))
+	case Agreed:
+		m.ages.agree(in.Epoch)
 	case Offer:
 		m.tellVoters(m.self.Offer(in.Service))
 	case Persisted:
@@ -126,6 +133,8 @@ func (m *member) onReceive(r Receive) {
 		m.onCommit(r, msg.View)
 	case message.Crashed:
 		m.crashes.hear(r, msg, m.strays.isCurrent)
+	case message.Agreed:
+		m.ages.hear(r, msg, m.strays.isCurrent)
 	case message.Current: // all others are of a ballot
 		m.onBallot(r, msg)
 	case message.Learned:
@@ -165,6 +174,7 @@ func (m *member) advance() {
 	m.pulse.advance(m.heartbeat, !m.leasing.holder.Votes().Holds(m.now))
 	m.advanceReach()
 	m.crashes.advance()
+	m.ages.advance()
 	m.leasing.advance()
 	if m.done == nil {
 		m.advanceLeave()
@@ -203,8 +213,10 @@ func (m *member) onBallot(r Receive, msg message.Current) {
 
 // onPersisted goes on with what waited for the disk.
 func (m *member) onPersisted(in Persisted) {
+	was := m.storing.isClean()
 	if m.storing.written(in) {
 		m.tellViews()
+		m.tellVoters(!was && m.storing.isClean()) // that it has caught up
 		m.decide(m.ballots.stored())
 	}
 }
@@ -282,6 +294,9 @@ func (m *member) removeByHint(u view.UID) {
 // flags are those of this node's heartbeats.
 func (m *member) flags() report.Flags {
 	f := m.self.Flags()
+	if !m.storing.isClean() {
+		f &^= report.CaughtUp
+	}
 	if m.ballots.frozen() {
 		f |= report.Frozen
 	}

@@ -22,6 +22,15 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
+// manySpared is a retirement that spares as many as it can.
+func manySpared(v *view.View, below view.UID) view.Retirement {
+	r := view.Retirement{Below: v.Members[0].UID - 3 + below, Moves: view.MovesMax}
+	for i := range view.SparedMax {
+		r.Spared = append(r.Spared, r.Below-view.UID(2*(view.SparedMax-i)))
+	}
+	return r
+}
+
 // fullest makes a view that has no room for one more member of its kind, nor for one more set of
 // disks.
 func fullest(t *testing.T, kind func(i int) view.Member) *view.View {
@@ -70,6 +79,9 @@ func fullest(t *testing.T, kind func(i int) view.Member) *view.View {
 	v.Enlist(func(view.UID) []view.Service { return offers })
 	if full := len(v.Lines); full == 0 || full == view.LinesMax {
 		t.Errorf("%d lines, and there is room for more", full)
+	}
+	v.Ages = &view.Ages{
+		AgreedIn: math.MaxUint64 - 1, Ended: manySpared(v, 1), Ending: manySpared(v, 2), Began: math.MaxUint64,
 	}
 	if err := v.Check(); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,7 @@ func (m *Machine) takeSeeking(in Input) {
 		self.Settle(in.Epoch)
 	case Moved:
 		self.Move(in.Number)
+	case Agreed: // there is no view under which it could be so
 	case Offer:
 		self.Offer(in.Service)
 	case Persisted:
@@ -109,7 +110,7 @@ func (m *Machine) takeSeeker() {
 	}
 	switch {
 	case out.Stalled != "":
-		m.end(&StalledError{Waiting: out.Stalled})
+		m.end(&StalledError{Waiting: out.Stalled, Least: out.Least})
 	case out.Refused != nil:
 		m.end(&RefusedError{By: out.Refused.By, Reason: out.Refused.Reason, Text: out.Refused.Text})
 	}

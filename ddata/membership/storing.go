@@ -17,6 +17,7 @@ type storing struct {
 	store   *record.Store // what the disk holds, or is about to
 	granter *voting.Granter
 	parting *parting.Parting
+	cleanIn uint64 // the record that says that what has caught up is clean
 }
 
 var (
@@ -28,7 +29,7 @@ var (
 // accepts.
 func (d *storing) Lock(v *view.View) uint64 {
 	r := d.store.Record()
-	return d.put(record.Record{Last: r.Last, Pending: v, Settled: r.Settled})
+	return d.put(record.Record{Last: r.Last, Pending: v, Settled: r.Settled, Clean: r.Clean})
 }
 
 // IsStored reports whether a record, or one that replaced it, is on disk.
@@ -52,7 +53,7 @@ func (d *storing) isFree() bool { return d.granter.IsFree(d.now, d.in.view, d.in
 // install stores the view that was just installed.
 func (d *storing) install() {
 	v := d.in.view.View
-	d.fx.notices.hold(v, d.put(record.Record{Last: v}))
+	d.fx.notices.hold(v, d.put(record.Record{Last: v, Clean: d.store.Record().Clean}))
 	d.noteSettled()
 }
 
@@ -99,6 +100,21 @@ func (d *storing) noteSettled() {
 		d.put(r)
 	}
 }
+
+// clean stores up to which bound the disk holds nothing but what the members have agreed on, and returns
+// the number of the record that says so.
+func (d *storing) clean(upto view.UID) (number uint64) {
+	r := d.store.Record()
+	next := r.Clean.With(upto, d.in.asked.Roles)
+	if upto == 0 || r.Clean.Equal(next) {
+		return d.store.Newest()
+	}
+	r.Clean = next
+	return d.put(r)
+}
+
+// isClean reports whether it is on disk that what has caught up is clean.
+func (d *storing) isClean() bool { return d.IsStored(d.cleanIn) }
 
 // close stores, as the last act of this node, that every node has stopped that it granted a lease,
 // if that is so.

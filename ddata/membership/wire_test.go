@@ -41,6 +41,17 @@ func sampleView() *view.View {
 	}
 }
 
+// agedView is a view of the level that says which incarnations are over.
+func agedView() *view.View {
+	v := sampleView()
+	v.Format, v.Moves = format.Ages, 3
+	v.Ages = &view.Ages{
+		Came: 7, Ended: view.Retirement{Below: 9, Spared: []view.UID{1, 2, 3, 5}, Moves: 2}, AgreedIn: 2,
+		Ending: view.Retirement{Below: 12, Spared: []view.UID{1, 2, 3}, Moves: 3}, Began: 12,
+	}
+	return v
+}
+
 func sampleMessages() []message.Message {
 	v, b := sampleView(), paxos.Ballot{Round: 3, UID: 9}
 	p := &paxos.Proposal{View: v, Stopped: []view.UID{8, 9}}
@@ -78,17 +89,29 @@ func sampleMessages() []message.Message {
 		message.Rejected{Cluster: 7, Epoch: 3, Ballot: b, Promised: b, Wait: 4},
 		message.Learned{Cluster: 7, Epoch: 3, Stopped: true},
 		message.Crashed{Cluster: 7, Epoch: 3, Members: []view.UID{1, 4}},
+		message.Agreed{Cluster: 7, Epoch: 3},
 		bootstrap.Probe{
 			Self:  view.Member{UID: 4, Addr: "d:1", Status: view.Joining, Formats: format.Range{Min: 1, Max: 3}},
 			Knows: []bootstrap.Known{{Cluster: 1, Epoch: 2, Complete: true}}, Ended: true,
+		},
+		message.Commit{View: agedView()},
+		bootstrap.Refuse{To: 4, Reason: bootstrap.ReasonGone, Text: "why", Least: 1 << 63},
+		bootstrap.Probe{
+			Self:  view.Member{UID: 4, Addr: "d:1", Status: view.Joining, Formats: format.Range{Min: 1, Max: 3}},
+			Knows: []bootstrap.Known{{Cluster: 1, Epoch: 2, Ages: agedView().Ages.Carried()}}, Clean: 3,
 		},
 	}
 }
 
 // levelOf is the format level from which on a message is written.
 func levelOf(m message.Message) format.Level {
-	if _, ok := m.(message.Crashed); ok {
+	switch m := m.(type) {
+	case message.Crashed:
 		return format.Crashes
+	case message.Agreed:
+		return format.Ages
+	case message.Commit:
+		return m.View.Format
 	}
 	return format.Initial
 }
@@ -170,10 +193,12 @@ func TestGoldenBytes(t *testing.T) {
 	golden.Kinds(t, knownKinds(), samples, func(b []byte) byte { return b[1] })
 	r := record.Record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
 	a := arbitration.Record{Cluster: 7, Epoch: 3, Promised: paxos.Ballot{Round: 3, UID: 9}, View: sampleView()}
+	aged := record.Record{Name: "n", Last: agedView(), Clean: record.Clean{Upto: 2, Roles: []string{"x", "y"}}}
 	var none record.Record
 	golden.Formats(t, append(samples, []golden.Sample{
 		{Name: "view", Bytes: sampleView().Append(nil), Read: golden.Reads(decodeView), Want: sampleView()},
 		{Name: "record", Bytes: r.Encode(), Read: golden.Reads(record.Decode), Want: r},
+		{Name: "aged record", Level: format.Ages, Bytes: aged.Encode(), Read: golden.Reads(record.Decode), Want: aged},
 		{Name: "empty record", Bytes: none.Encode(), Read: golden.Reads(record.Decode), Want: none},
 		{Name: "arbiter's record", Bytes: a.Encode(), Read: golden.Reads(arbitration.Decode), Want: a},
 	}...))

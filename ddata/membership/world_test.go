@@ -26,6 +26,7 @@ type world struct {
 	byUID   map[view.UID]*node
 	disks   map[string][]byte
 	nextUID func() view.UID
+	least   view.UID // the bound that nodes were told
 
 	// the network
 	cut      func(from, to *node) bool                      // nil = all connected; directed
@@ -46,6 +47,7 @@ type world struct {
 	handOff time.Duration               // from Leaving to Stopped
 	settle  time.Duration               // from a view to Settled; CaughtUp comes as late after the first view
 	stuck   bool                        // nothing is settled any more
+	agrees  func(n *node) bool          // whether a node agrees on the incarnations that end; nil: it does
 	moves   func(n *node) bool          // whether a node does its part of a move of keys
 	slow    func(n *node) time.Duration // if set, how long this node's disk takes for a record
 	restart func(n *node)               // after a node has ended; nil = nothing
@@ -76,10 +78,11 @@ type node struct {
 	opFree  time.Duration // until then the arbiter's lease is busy with this node
 	done    error
 	stopped bool
-	moved   uint16   // the last move of which it has done its part
-	served  bool     // it was told of a view
-	waiting []string // reasons of Waiting events
-	up      uint32   // as its last view lists it
+	agreed  []view.Epoch // in which it has agreed on incarnations that end
+	moved   uint16       // the last move of which it has done its part
+	served  bool         // it was told of a view
+	waiting []string     // reasons of Waiting events
+	up      uint32       // as its last view lists it
 	status  view.Status
 }
 
@@ -112,7 +115,9 @@ func newWorld(t testing.TB, seed uint64, base Config) *world {
 		latency: time.Millisecond, handOff: 50 * time.Millisecond, settle: 10 * time.Millisecond,
 		moves: func(*node) bool { return true },
 	}
-	w.nextUID = func() view.UID { return view.UID(w.rng.Uint64()>>1 | 1) }
+	w.nextUID = func() view.UID {
+		return view.DrawUID(time.Unix(1_000_000, 0).Add(w.now), w.least, w.rng.Uint64()>>24)
+	}
 	w.checker.init()
 	w.log = func(string, ...any) {}
 	return w
@@ -160,6 +165,10 @@ func (w *world) start(addr string, tune func(*Config)) *node {
 	if w.drift > 0 {
 		n.rate = 1 + (w.rng.Float64()*2-1)*w.drift
 		n.offset = time.Duration(w.rng.Int64N(int64(1000 * time.Second)))
+	}
+	if stalled, ok := errors.AsType[*StalledError](CheckUID(w.disks[addr], cfg.UID)); ok {
+		w.least = max(w.least, stalled.Least)
+		return w.start(addr, tune)
 	}
 	m, err := New(cfg, rand.New(rand.NewPCG(w.rng.Uint64(), 2)), w.disks[addr])
 	if err != nil {
@@ -274,6 +283,9 @@ func (n *node) stored(record []byte) {
 
 func (n *node) end(err error) {
 	n.alive, n.done = false, err
+	if stalled, ok := errors.AsType[*StalledError](err); ok {
+		n.w.least = max(n.w.least, stalled.Least)
+	}
 	n.w.log("%v ended: %v", n, err)
 	if n.w.restart != nil {
 		n.w.restart(n)
@@ -297,6 +309,12 @@ func (n *node) serve(v *view.View) {
 			n.step(Settled{v.Epoch})
 		}
 	})
+	if v.Ages.Runs() && (n.w.agrees == nil || n.w.agrees(n)) {
+		n.w.after(2*n.w.settle, func() {
+			n.agreed = append(n.agreed, v.Epoch)
+			n.step(Agreed{v.Epoch})
+		})
+	}
 	if len(v.Moving) > 0 {
 		n.w.after(2*n.w.settle, func() {
 			if n.w.moves(n) {

@@ -59,6 +59,8 @@ const (
 	// RetireUnasked breaks R16: a replica says that it has all there is of origins that are over,
 	// whatever the others have.
 	RetireUnasked
+	// TrustsOutdated: a node goes on although its replicator says that the disk is outdated (R16).
+	TrustsOutdated
 	endOfReplicator
 )
 
@@ -122,6 +124,11 @@ const (
 	OldestFirst
 	// FormatUnasked: the format level rises when one member speaks more, not when all do.
 	FormatUnasked
+	// RetiresUnagreed: a retirement of incarnations ends in the view after that which begins it, whatever the
+	// members have said.
+	RetiresUnagreed
+	// FoundsUnclean: disks that have missed a retirement take part in a founding anew.
+	FoundsUnclean
 	// DoneTooEarly: a singleton that is asked to hand over says that it is done while it still
 	// stops.
 	DoneTooEarly

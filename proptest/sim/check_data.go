@@ -8,8 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/history"
-	"github.com/coterie-go/coterie/proptest/sim/random"
-	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/proptest/sim/sums"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -211,9 +210,9 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 		snap := r.m.Snapshot(keyspace.Space(space))
 		now := sighting{who: r, digest: snap.Digest()}
 		if deep {
-			now.items = hashItems(snap)
+			now.items = sums.Items(snap)
 		}
-		at := hashClock(snap.Clock())
+		at := sums.Clock(snap.Clock())
 		was, ok := j.seen[space][at]
 		if !ok || was.items == 0 && deep && was.digest == now.digest {
 			j.seen[space][at] = now
@@ -225,29 +224,6 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 				now.items, was.digest, was.items, was.who, snap.Clock())
 		}
 	}
-}
-
-func hashClock(c *crdt.Clock) [2]uint64 {
-	h := [2]uint64{1, 2}
-	for r := range c.Ranges() {
-		for _, x := range [4]uint64{uint64(r.Origin), r.First, r.Last, uint64(r.Through)} {
-			h[0] = random.Mix(h[0]*0x9e3779b97f4a7c15 + x)
-			h[1] = random.Mix(h[1]*0xd1342543de82ef95 + x)
-		}
-	}
-	return h
-}
-
-// hashItems hashes what a snapshot holds, independently of the store's own digest.
-func hashItems(s *crdt.Snapshot) uint64 {
-	h := trace.Hash(1)
-	for it := range s.Items() {
-		h.Fold(uint64(it.Dot.Origin), it.Dot.Seq, uint64(len(it.Key)), uint64(len(it.Path)))
-		h.FoldBytes([]byte(it.Key))
-		h.FoldBytes([]byte(it.Path))
-		h.FoldBytes([]byte(it.Payload))
-	}
-	return uint64(h) | 1
 }
 
 // settled waits until all stores are equal.

@@ -83,11 +83,12 @@ func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
 	if w.givenUp(v) {
 		j.chain.Forget(v)
 	}
+	j.chain.Agreed = func(u view.UID) view.Epoch { return w.procs[uint64(u)].mem.agreed }
 	if !j.chain.Installed(v, func(rule, text string) { w.violate(rule, "%v installs: %s", p, text) }) {
 		return
 	}
 	w.counts.Views++
-	w.counts.LevelsRaised = j.chain.Raised
+	w.counts.LevelsRaised, w.counts.Retired = j.chain.Raised, j.chain.Retired
 	if text := w.operator.builds.Unspoken(v); text != "" {
 		w.violate("format level", "%v installs: %s", p, text)
 	}

@@ -42,9 +42,11 @@ func (r *replicaHost) has(space keyspace.Space, d crdt.Dot) bool {
 	return r.m.Snapshot(space).Clock().Has(d)
 }
 
-// knows reports whether a replica has applied an update of a key.
+// knows reports whether a replica has applied an update of a key. Of an incarnation that is over, clocks have
+// what no member ever had, too.
 func (r *replicaHost) knows(key string, f history.Fact) bool {
-	return f.Dot.Seq != 0 && r.m.SpaceOf(key) == f.Space && r.m.Snapshot(f.Space).Clock().Has(f.Dot)
+	clock := r.m.Snapshot(f.Space).Clock()
+	return f.Dot.Seq != 0 && r.m.SpaceOf(key) == f.Space && clock.Has(f.Dot) && clock.Base(f.Dot.Origin) < crdt.SeqMax
 }
 
 // acknowledged holds the news that a majority has an update to what the voters say themselves.

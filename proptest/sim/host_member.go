@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/proptest/sim/views"
 )
 
 // memberHost is the simulated host of the driver of a process's membership machine.
@@ -29,6 +30,7 @@ type memberHost struct {
 	oldest  bool       // of view, counted by the simulator itself
 	leads   []string   // the roles of which it is the oldest there, likewise
 	stopped bool       // said Stopped
+	agreed  view.Epoch // the last under which it has said Agreed
 }
 
 var _ drivers.MembersHost = (*memberHost)(nil)
@@ -72,7 +74,7 @@ func (d *memberHost) config(known bool) membership.Config {
 	w := d.p.w
 	c.Formats = w.operator.builds.Start(d.p.slot.index, d.p.uid, w.now > int64(o.Safety)/2,
 		slices.ContainsFunc(w.live, func(p *Process) bool { return p.mem.view != nil }), w.healed)
-	c.Strategy, c.VotersMax = w.planted.Strategy(o.Strategy), o.VotersMax
+	c.Strategy, c.VotersMax, c.RetireAfter = w.planted.Strategy(o.Strategy), o.VotersMax, o.RetireAfter
 	c.DurableKeys = o.NewKeys.At(d.p.uid, w.now, d.p.slot.roles)
 	c.Plant(d.p.w.planted.Machines)
 	return c
@@ -96,6 +98,9 @@ func (d *memberHost) stepped(in membership.Input, e *membership.Effects) {
 	p, w := d.p, d.p.w
 	if w.trace.Watching() {
 		w.trace.Line(p, "M <- %v\n%s", in, trace.Prefixed("M -> ", e.String()))
+	}
+	if agreed, is := in.(membership.Agreed); is {
+		d.agreed = agreed.Epoch
 	}
 	d.check()
 	if d.m.View() != nil {
@@ -179,9 +184,9 @@ func (d *memberHost) Install(v *view.View) { d.p.effect(func() { d.install(v) })
 
 func (d *memberHost) install(v *view.View) {
 	d.view = v
-	d.oldest, d.leads = isOldest(v, view.UID(d.p.uid), ""), d.leads[:0]
+	d.oldest, d.leads = views.IsOldest(v, view.UID(d.p.uid), ""), d.leads[:0]
 	for _, role := range d.p.slot.roles {
-		if isOldest(v, view.UID(d.p.uid), role) {
+		if views.IsOldest(v, view.UID(d.p.uid), role) {
 			d.leads = append(d.leads, role)
 		}
 	}
@@ -201,23 +206,6 @@ func (d *memberHost) install(v *view.View) {
 	}
 	d.p.eachReplica(func(r *replicaHost) { r.install(v) })
 	d.p.node.install(v)
-}
-
-// isOldest reports whether a member is the oldest of those with a role, or of all if the role is
-// empty, by the simulator's own rule.
-func isOldest(v *view.View, uid view.UID, role string) bool {
-	var up uint32
-	for _, m := range v.Members {
-		if m.UID == uid && m.Status != view.Joining {
-			up = m.UpNumber
-		}
-	}
-	for _, m := range v.Members {
-		if m.UpNumber != 0 && m.UpNumber < up && m.Status != view.Joining && (role == "" || m.HasRole(role)) {
-			return false
-		}
-	}
-	return up != 0
 }
 
 // Event implements drivers.MembersHost.

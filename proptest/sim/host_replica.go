@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/network"
@@ -180,12 +181,22 @@ func (d *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
 
 // Tell implements drivers.ReplicaHost.
 func (d *replicaHost) Tell(e *effect.Effects) {
-	settled := slices.Clone(e.Settled)
-	d.p.effect(func() { d.tell(settled) })
+	settled, agreed, outdated := slices.Clone(e.Settled), view.Epoch(e.Retirable), e.Outdated
+	d.p.effect(func() { d.tell(settled, agreed, outdated) })
 }
 
-func (d *replicaHost) tell(settled []effect.Settlement) {
+func (d *replicaHost) tell(settled []effect.Settlement, agreed view.Epoch, outdated bool) {
 	w := d.p.w
+	if agreed != 0 {
+		d.p.progress.Agreed(d.set, agreed)
+	}
+	if outdated && !w.planted.Machines.Planted(defect.TrustsOutdated) {
+		w.counts.Outdated++
+		d.p.end("its disk is outdated")
+		d.p.slot.disk.Wipe()
+		w.succeed(d.p.slot, false)
+		return
+	}
 	for _, s := range settled {
 		w.tell(func(j checker) {
 			if g, ok := j.(interface {
@@ -245,7 +256,7 @@ func (d *replicaHost) install(v *view.View) {
 		d.joined = d.p.w.now
 	}
 	d.installed = v
-	d.step(replicator.Install{View: drivers.ViewOf(v, d.set.Role, true)})
+	d.step(replicator.Install{View: drivers.ViewOf(v, d.set.Role, true, d.p.mem.m.Clean())})
 }
 
 // call steps an operation with an id of its own; done happens once, with its result.

@@ -18,6 +18,7 @@ type operator struct {
 	anyDisks bool
 	builds   *builds.Fleet // what it has put on the slots
 	leases   *rollout.Leases
+	copies   *disks.Copies
 }
 
 // upgrade restarts the processes that look for a cluster and are not of the build that fits each. What

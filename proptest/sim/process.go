@@ -33,6 +33,14 @@ type Slot struct {
 	// leaving is set when the node was asked to leave and has not left yet; a crash on the way
 	// cancels it.
 	leaving bool
+	least   view.UID // the bound below which no uid may be, as a process was told
+}
+
+// told reports whether a process that ends like this is started anew under another uid, and heeds the bound.
+func (s *Slot) told(err error) (again bool) {
+	_, least, again := membership.BrokeOff(err)
+	s.least = max(s.least, least)
+	return again
 }
 
 // slots are all of a world, by index.
@@ -111,7 +119,7 @@ func (w *World) startProcess(s *Slot) {
 		draw = clock.DrawExtreme
 	}
 	p.clock = draw(p.rng, w.drift(), w.opt.WallSkew)
-	id = uint64(view.DrawUID(p.Time(), 0, id))
+	id = uint64(view.DrawUID(p.Time(), s.least, id))
 	p.uid = id
 	w.operator.leases.Start(id)
 	p.rt = routine.NewProcess(&timeline{p, w.rs.Stream("schedule", id)})
@@ -180,7 +188,7 @@ func (w *World) refused(p *Process, err error) {
 	w.trace.Fold(7, p.uid)
 	w.trace.Note(p, "REFUSED %v", err)
 	switch {
-	case errors.Is(err, disks.ErrRead), w.operator.builds.Upgrade(s.index, err):
+	case errors.Is(err, disks.ErrRead), w.operator.builds.Upgrade(s.index, err), s.told(err):
 	case s.disk.Torn():
 		s.disk.Wipe()
 	default:
@@ -263,6 +271,7 @@ func (p *Process) done(why error) {
 		w.stopping.ended(p, why)
 	}
 	p.left = left
+	s.told(why)
 	if w.operator.builds.Upgrade(s.index, why) && p.mem.view != nil {
 		w.violate("format level", "%v, a member, ends: %v", p, why)
 	}

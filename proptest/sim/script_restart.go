@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/rollout"
 )
@@ -28,6 +29,9 @@ func playRollingRestarts(c *chaos) {
 		}
 		w.trace.Fault(w, "CHAOS restarts %v", s.proc)
 		back := func() {
+			if w.opt.Scenario == options.Retirements {
+				w.operator.copies.Turn(s.disk)
+			}
 			c.startAgain(s)
 			w.eventually(func() bool { return w.healed || w.live.allUp(w.opt.Nodes) }, func() {
 				w.after(time.Duration(random.Between(c.rng, 0, int64(3*time.Second))), nil, next)

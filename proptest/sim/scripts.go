@@ -17,6 +17,7 @@ var scripts = map[string]func(*chaos){
 	options.RollingRestarts: playRollingRestarts,
 	options.NewKeys:         playRollingRestarts,
 	options.LeaseRollouts:   playRollingRestarts,
+	options.Retirements:     playRollingRestarts,
 	options.Closings:        playClosings,
 	options.Stops:           playStops,
 	options.OldLeases:       playOldLeases,

@@ -236,6 +236,7 @@ func playSound(t *testing.T, plan options.Plan) {
 		plan.Scenario == options.Closings && (c.Closings == 0 || c.Returned == 0) ||
 		plan.Scenario == options.RollingRestarts && c.HandOffs == 0 ||
 		plan.Scenario == options.Votes && (c.Cuts == 0 || c.Views < 4) ||
+		plan.Scenario == options.Retirements && (c.Retired < 5 || c.Restored == 0) ||
 		plan.Scenario == options.Stops && c.Stops == 0 ||
 		plan.Scenario == options.Deposed && c.Persisted.Store.Succeeded == 0 ||
 		plan.Scenario == options.OldLeases && c.Crashes == 0 {

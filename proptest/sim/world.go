@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/builds"
 	"github.com/coterie-go/coterie/proptest/sim/counts"
 	"github.com/coterie-go/coterie/proptest/sim/delivered"
+	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
@@ -134,7 +135,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	w.counts.Lease(w.leases.Counts())
 	w.counts.Persisted, w.counts.Ledgers = w.persisted.Counts(), w.ledgers.Counts()
 	w.counts.Reminded, w.counts.BuildsRefused = w.reminded.Counts(), w.operator.builds.Refused
-	w.counts.LeaseStages = w.operator.leases.Steps
+	w.counts.LeaseStages, w.counts.Restored = w.operator.leases.Steps, w.operator.copies.Restored
 	w.counts.Late, w.counts.Producers = w.shardChecker.order.Excused, delivered.CountsOf(w.users)
 	for _, s := range w.slots {
 		w.counts.Store(s.disk.Counts())
@@ -152,7 +153,10 @@ func newWorld(seed uint64, plan options.Plan, watch trace.Watcher) *World {
 		nextID: rs.Stream("ids", 0), datasets: newDatasets(opt.DataRoles()),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
-	w.operator = operator{w: w, builds: builds.New(w.opt.Builds, w.rs), leases: rollout.New(&w.opt)}
+	w.operator = operator{
+		w: w, builds: builds.New(w.opt.Builds, w.rs), leases: rollout.New(&w.opt),
+		copies: disks.NewCopies(w.rs.Stream("copies", 0)),
+	}
 	w.planted, w.stalls = planted.In(&w.opt), stall.New(&w.opt)
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,

@@ -125,9 +125,10 @@ func (e *Effects) Reset() {
 	}
 }
 
-// Notable reports whether there is something to tell the operators of the node.
+// Notable reports whether there is something to tell the node or its operators.
 func (e *Effects) Notable() bool {
-	return len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed)+len(e.Repairs)+len(e.Holding) > 0 || e.CaughtUp
+	return len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed)+len(e.Repairs)+len(e.Holding) > 0 ||
+		e.CaughtUp || e.Retirable != 0 || e.Outdated
 }
 
 // String prints one effect a line.

@@ -21,7 +21,7 @@ type SpaceFigures struct {
 	Items     int
 	Bytes     int // of the items, their keys aside, as they are encoded; estimated
 	Digest    crdt.Digest
-	Events    uint64 // in the clock
+	Events    uint64 // in the clock, except of origins that are over: these are not counted
 	Origins   int    // whose events are in the clock; many that are over count as one
 	LogEvents int    // that are kept for peers which lag
 	Waiting   int    // bytes of own events that are kept until all members have them

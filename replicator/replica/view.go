@@ -47,6 +47,10 @@ type View struct {
 	// AgreedIn, until others are agreed on. 0: none yet.
 	Ending, Ended Retirement
 	AgreedIn      uint64
+
+	// Clean says that the disk of this replica, when it was started, held nothing of what Ended names but
+	// what the members have agreed on, whether it has closed it or not.
+	Clean bool
 }
 
 // String prints the view on one line, members by id.

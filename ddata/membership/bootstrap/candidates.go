@@ -112,7 +112,7 @@ func (c *candidates) eligible() []Probe { return c.kin(c.present()) }
 func (c *candidates) present() []Probe {
 	probes := []Probe{{
 		Self: c.cfg.Self, Expect: uint32(c.cfg.Expect), Knows: c.memory.Knows(),
-		AnyDisks: c.cfg.AnyDisks, Durable: c.cfg.Durable, Ended: c.cfg.DiskEnded,
+		AnyDisks: c.cfg.AnyDisks, Durable: c.cfg.Durable, Ended: c.cfg.DiskEnded, Clean: c.memory.Clean,
 	}}
 	for _, u := range sortedKeys(c.of) {
 		if p := c.of[u].probe; p.Expect > 0 {
@@ -169,7 +169,7 @@ func (c *candidates) needs(probes []Probe) ([]Known, error) {
 	var settled view.Epoch
 	for _, k := range all {
 		if newest != nil && k.Cluster == newest.Cluster {
-			settled = max(settled, k.Settled)
+			settled = max(settled, k.Settled, k.Ages.Agreed()) // by then all before was settled (retiring)
 		}
 	}
 	var needs []Known

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // maybeFound founds a cluster if this node is the one that must do so. All chosen nodes, this one
@@ -109,9 +110,12 @@ func (s *Seeker) choice() []view.UID {
 		s.wait("the nodes together have " + err.Error())
 		return nil
 	}
-	least := formatLeast(needs)
+	least, ages := formatLeast(needs), agesOf(needs)
+	if drawAgain(s.cfg.Self.UID, ages, &s.out) {
+		return nil
+	}
 	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
-		return p.Self.Formats.Max < least || !s.candidates.twoWay(s.now, p.Self.UID)
+		return p.Self.Formats.Max < least || s.candidates.isUnclean(p, ages) || !s.candidates.twoWay(s.now, p.Self.UID)
 	})
 	chosen := slices.DeleteFunc(slices.Clone(counted), func(p Probe) bool {
 		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
@@ -119,7 +123,7 @@ func (s *Seeker) choice() []view.UID {
 	for _, k := range needs {
 		if missing := k.missing(disksOf(chosen), s.cfg.Strategy); missing != "" && !s.cfg.AnyDisks {
 			s.wait(join(fmt.Sprintf("%s, here are %v (BootstrapAnyDisks overrides)", missing, disksOf(probes)),
-				outdated(probes, least)))
+				join(outdated(probes, least), s.candidates.uncleanDisks(probes, ages))))
 			return nil
 		}
 	}
@@ -217,8 +221,14 @@ func (s *Seeker) maySign(v *view.View) bool {
 		s.out.Dropped.Bad++
 		return false
 	}
+	if v.Ages.Over() > s.memory.Clean && len(s.memory.Knows()) > 0 &&
+		!s.cfg.Defects.Planted(defect.FoundsUnclean) {
+		s.out.Dropped.Bad++
+		return false
+	}
 	for _, k := range s.memory.Knows() {
-		if v.Epoch <= k.Epoch || v.Format < k.Format || v.Cluster != k.Cluster && !k.Founding && !s.cfg.AnyDisks {
+		if v.Epoch <= k.Epoch || v.Ages.Agreed() < k.Ages.Agreed() || v.Format < k.Format ||
+			v.Cluster != k.Cluster && !k.Founding && !s.cfg.AnyDisks {
 			s.out.Dropped.Bad++
 			return false
 		}

@@ -38,7 +38,9 @@ func (c *candidates) foundingView(rng *rand.Rand, now time.Time, choice []view.U
 		p.Self.UpNumber = v.LastUp
 		v.Members = append(v.Members, p.Self)
 	}
-	v.Format = view.Spoken(v.Members)
+	if v.Format = view.Spoken(v.Members); v.Format >= format.Ages {
+		v.Ages = agesOf(needs).Counting(v.LastUp)
+	}
 	if c.cfg.AnyDisks {
 		v.Unsettled = among(v.Unsettled, v.Disks(""))
 		if len(needs) > 0 {

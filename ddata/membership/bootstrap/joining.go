@@ -83,7 +83,7 @@ func (s *Seeker) onRefuse(now time.Time, from string, f Refuse) {
 		return
 	}
 	if f.Reason == ReasonGone { // it never ran anything, and another uid will be taken
-		s.out.Stalled = f.Text
+		s.out.Stalled, s.out.Least = f.Text, f.Least
 		return
 	}
 	if s.locking.view != nil {

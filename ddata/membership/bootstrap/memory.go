@@ -13,6 +13,7 @@ type Memory struct {
 	// none
 	Pending *view.View
 	Settled view.Epoch // up to which all is settled
+	Clean   view.UID   // the bound up to which the disk is good for what the members have agreed on
 	Free    bool       // no node runs under a lease that the last incarnation answers for
 }
 
@@ -22,7 +23,7 @@ func (r Memory) Knows() (ks []Known) {
 		ks = append(ks, Known{
 			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.OnDisk(), Settled: r.Settled,
 			Sets: r.Last.Witnesses(), Durable: view.MergePatterns(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
-			Format: r.Last.Format, Complete: isComplete(r.Last),
+			Format: r.Last.Format, Complete: isComplete(r.Last), Ages: r.Last.Ages.Carried(),
 		})
 	}
 	if p := r.Pending; p != nil {
@@ -30,7 +31,7 @@ func (r Memory) Knows() (ks []Known) {
 			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded,
 			Voters: p.OnDisk(), Sets: p.Own(),
 			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves, Format: p.Format,
-			Complete: isComplete(p),
+			Complete: isComplete(p), Ages: p.Ages.Carried(),
 		})
 	}
 	return ks

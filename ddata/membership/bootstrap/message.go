@@ -36,6 +36,8 @@ type Known struct {
 	Format  format.Level   `cbor:"11,keyasint"` // its View.Format
 	// Voters are all that can have held a lease in the view: each full member votes and has a disk
 	Complete bool `cbor:"12,keyasint,omitempty"`
+	// which incarnations were over
+	Ages *view.Ages `cbor:"13,keyasint,omitempty"`
 }
 
 // Probe is what a node without a cluster says to any node that may know of one. A member takes it
@@ -59,6 +61,8 @@ type Probe struct {
 	Choice []view.UID `cbor:"12,keyasint"`           // the nodes that it would found with now; empty = not yet
 	Waits  bool       `cbor:"13,keyasint"`           // leases that its last incarnation knew of may still run
 	Ended  bool       `cbor:"14,keyasint,omitempty"` // the last incarnation on its disk has ended for certain
+	// the bound up to which its disk is good for what the members have agreed on (record.Clean)
+	Clean view.UID `cbor:"15,keyasint,omitempty"`
 }
 
 // JoinReply answers a Probe: there is a cluster, and these members may be asked to join.
@@ -78,6 +82,7 @@ type Refuse struct {
 	At      string         `cbor:"3,keyasint"` // the address to which the probe was sent; empty = it answers none
 	Reason  Reason         `cbor:"4,keyasint"`
 	Text    string         `cbor:"5,keyasint"`
+	Least   view.UID       `cbor:"6,keyasint,omitempty"` // the next incarnation must not have a lower uid
 }
 
 // Locked says that its sender has locked itself to this founding view. When all members of the view

@@ -13,6 +13,7 @@ type Output struct {
 	Waiting    []string     // why founding or joining does not go on, when that changed
 	Install    []*view.View // views to install, in order: the first ends the seeking
 	Stalled    string       // not empty: the node ends, and starts again under a new uid
+	Least      view.UID     // with Stalled: which must not be lower
 	Refused    *Refusal     // not nil: the node ends, because a member refused it
 	timer.Next              // when to call Advance again at the latest
 	Wake       bool         // Advance has something to do at once

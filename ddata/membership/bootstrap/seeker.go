@@ -135,7 +135,7 @@ func (s *Seeker) Advance(now time.Time) {
 	}
 	if s.locking.view == nil && s.joining.cluster == 0 {
 		s.maybeFound()
-		if len(s.out.Install) > 0 {
+		if len(s.out.Install) > 0 || s.out.Stalled != "" {
 			return
 		}
 	}
@@ -187,7 +187,7 @@ func (s *Seeker) sendProbes(to []string) {
 		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first,
 		Knows: s.memory.Knows(),
 		Waits: s.now.Before(s.memory.leasesOver(&s.cfg, s.start)), Peers: s.candidates.contacts(),
-		Ended: s.cfg.DiskEnded,
+		Ended: s.cfg.DiskEnded, Clean: s.memory.Clean,
 	}
 	if s.joining.cluster == 0 {
 		msg.Choice = s.choice()

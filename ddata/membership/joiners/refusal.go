@@ -21,6 +21,9 @@ type Scene struct {
 
 // Refusal says why a node cannot be taken; 0 = it can.
 func (t *Table) Refusal(s Scene, p bootstrap.Probe) (bootstrap.Reason, string) {
+	if text := s.View.Ages.Refuses(p.Self.UID); text != "" {
+		return bootstrap.ReasonGone, text
+	}
 	if text := t.goneFor(s.Leads, p); text != "" {
 		return bootstrap.ReasonGone, text
 	}

@@ -79,6 +79,14 @@ type Crashed struct {
 	Members []view.UID // sorted
 }
 
+// Agreed goes to the voters, at once and each interval, while the view lets incarnations end (view.Ages)
+// and the sender has the same of these as all other members. It is written from format.Ages on.
+type Agreed struct {
+	_       struct{} `cbor:",toarray"`
+	Cluster view.ClusterID
+	Epoch   view.Epoch
+}
+
 // Fetch asks for the receiver's view, because it is said to be newer.
 type Fetch struct {
 	_       struct{} `cbor:",toarray"`
@@ -160,6 +168,9 @@ func (g Grant) In() (view.ClusterID, view.Epoch) { return g.Cluster, g.Epoch }
 func (c Crashed) In() (view.ClusterID, view.Epoch) { return c.Cluster, c.Epoch }
 
 // In implements Current.
+func (a Agreed) In() (view.ClusterID, view.Epoch) { return a.Cluster, a.Epoch }
+
+// In implements Current.
 func (p Prepare) In() (view.ClusterID, view.Epoch) { return p.Cluster, p.Epoch }
 
 // In implements Current.
@@ -209,6 +220,9 @@ func (g Grant) String() string {
 
 // String prints the message.
 func (c Crashed) String() string { return fmt.Sprintf("crashed %v %v", c.Epoch, c.Members) }
+
+// String prints the message.
+func (a Agreed) String() string { return fmt.Sprintf("agreed %v", a.Epoch) }
 
 // String prints the message.
 func (f Fetch) String() string { return "fetch" }

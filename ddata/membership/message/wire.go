@@ -48,6 +48,7 @@ const (
 	kindRejected
 	kindLearned
 	kindCrashed
+	kindAgreed
 )
 
 // A view of the most members is one that cbor.Records decodes.
@@ -107,6 +108,8 @@ func kindOf(m Message) kind {
 		return kindLearned
 	case Crashed:
 		return kindCrashed
+	case Agreed:
+		return kindAgreed
 	}
 	panic(fmt.Sprintf("membership: %T is no message", m))
 }
@@ -143,6 +146,8 @@ func decodeKind(k kind, b []byte) (Message, error) {
 		return decodeAs[Learned](b)
 	case kindCrashed:
 		return decodeAs[Crashed](b)
+	case kindAgreed:
+		return decodeAs[Agreed](b)
 	}
 	return nil, errors.New("unknown kind")
 }
@@ -206,7 +211,7 @@ func checkProbe(p bootstrap.Probe) error {
 	}
 	for _, k := range p.Knows {
 		if err := errors.Join(checkVoters(k.Voters), view.CheckSets(k.Sets, view.MembersMax),
-			view.CheckPatterns(k.Durable)); err != nil {
+			view.CheckPatterns(k.Durable), k.Ages.Check()); err != nil {
 			return err
 		}
 	}

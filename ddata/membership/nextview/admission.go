@@ -76,7 +76,7 @@ func (c *composer) admit() {
 	used, _ := view.RoomFor(next.Members)
 	for _, j := range c.asking {
 		if next.Closing || j.Heard < c.View.Epoch || taken[j.Member.Addr] || held[j.Member.Disk] ||
-			c.View.Has(j.Member.UID) {
+			c.View.Has(j.Member.UID) || next.Ages.Refuses(j.Member.UID) != "" {
 			continue
 		}
 		// it waits for a move, or was refused, or will be

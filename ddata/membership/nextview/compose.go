@@ -22,6 +22,7 @@ type Config struct {
 	StableAfter time.Duration                    // for how long a member is unreachable before it is dropped
 	CrashAfter  time.Duration                    // and one that all voters find ended
 	Promise     time.Duration                    // for how long a promise runs
+	RetireAfter int                              // how many incarnations come between two retirements
 	Defects     defect.Set                       // planted by a test
 }
 
@@ -75,10 +76,12 @@ func Compose(cfg Config, s Scene) Plan {
 	next.Members = kept
 	if c.plan.Changed || !delayed && !c.gathers() {
 		c.endMove()
+		c.endRetirement()
 		c.admit()
 		c.promote()
 		c.enlist()
 		c.raiseFormat()
+		c.beginRetirement()
 	}
 	if c.plan.Changed {
 		next.Inherit(s.unsettled())

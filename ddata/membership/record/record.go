@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/format"
@@ -14,8 +15,9 @@ import (
 // this node has heard that all is settled: of the disks that Last lists, those of earlier views are
 // history.
 //
-//	byte 0   version of this format (4)
-//	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]
+//	byte 0   version of this format: 5, or 4 where Clean says nothing and the views are below format.Ages
+//	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free, clean]
+//	         version 4 lacks the last
 type Record struct {
 	_       struct{} `cbor:",toarray"`
 	Name    string   // of the cluster
@@ -28,17 +30,76 @@ type Record struct {
 	// newcomer count: it votes only when it is Up, and its replicators catch up in views that are
 	// stored.
 	Free bool
+	// Clean says for which of the incarnations that are over the data on the disk is good.
+	Clean Clean
 }
 
-// Version is that of the record on disk. Views in records of earlier versions have no format level.
-const Version = 4
+// Clean says of the data that a disk holds for some roles: of the incarnations that retirements with bounds up
+// to Upto have named (view.Ages), it holds nothing but what the members agreed on. A disk of which it does not
+// hold may have missed the agreement. The zero value says nothing.
+type Clean struct {
+	_     struct{} `cbor:",toarray"`
+	Upto  view.UID
+	Roles []string // sorted
+}
+
+// With returns what holds when the disk is good for some roles up to a bound.
+func (c Clean) With(upto view.UID, roles []string) Clean {
+	switch {
+	case upto < c.Upto:
+		return c
+	case upto == c.Upto:
+		roles = slices.Concat(c.Roles, roles)
+	}
+	roles = slices.Clone(roles)
+	slices.Sort(roles)
+	return Clean{Upto: upto, Roles: slices.Compact(roles)}
+}
+
+// Equal reports whether both say the same.
+func (c Clean) Equal(o Clean) bool { return c.Upto == o.Upto && slices.Equal(c.Roles, o.Roles) }
+
+// Of returns the bound up to which the disk is good for a node with such roles.
+func (c Clean) Of(roles []string) view.UID {
+	switch {
+	case len(roles) == 0:
+		return ^view.UID(0) // it has no data
+	case slices.ContainsFunc(roles, func(r string) bool { return !slices.Contains(c.Roles, r) }):
+		return 0
+	}
+	return c.Upto
+}
+
+// Version is that of the record on disk. Views in records of versions before versionAtFirst have no
+// format level.
+const (
+	Version        = 5
+	versionAtFirst = 4 // without Clean
+)
+
+// atFirst is a Record of versionAtFirst.
+type atFirst struct {
+	_       struct{} `cbor:",toarray"`
+	Name    string
+	Last    *view.View
+	Pending *view.View
+	Settled view.Epoch
+	Free    bool
+}
 
 // ErrUnreadable: the record of the last view cannot be read. Usual cause: a damaged or foreign
 // file.
 var ErrUnreadable = errors.New("membership: unreadable record of the last view")
 
 // Encode returns the bytes that the disk keeps. They are the caller's.
-func (r Record) Encode() []byte { return cbor.Records.MustAppend([]byte{Version}, r) }
+func (r Record) Encode() []byte {
+	if r.Clean.Upto == 0 && r.Format() < format.Ages {
+		return cbor.Records.MustAppend([]byte{versionAtFirst}, atFirst{
+			Name: r.Name, Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free,
+		})
+	}
+	return cbor.Records.MustAppend([]byte{Version}, r)
+}
 
 // Decode decodes a record. The error is an ErrUnreadable.
 func Decode(b []byte) (Record, error) {
@@ -46,10 +107,8 @@ func Decode(b []byte) (Record, error) {
 	if len(b) < 2 {
 		return r, fmt.Errorf("%w: %d bytes", ErrUnreadable, len(b))
 	}
-	if b[0] != Version {
-		return r, fmt.Errorf("%w: version %d, this is %d", ErrUnreadable, b[0], Version)
-	}
-	if err := cbor.Records.Decode(b[1:], &r); err != nil {
+	r, err := decode(b[0], b[1:])
+	if err != nil {
 		return r, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	for _, v := range []*view.View{r.Last, r.Pending} {
@@ -61,6 +120,29 @@ func Decode(b []byte) (Record, error) {
 		}
 	}
 	return r, nil
+}
+
+func decode(version byte, b []byte) (r Record, err error) {
+	switch version {
+	case Version:
+		err = cbor.Records.Decode(b, &r)
+		return r, err
+	case versionAtFirst:
+		var x atFirst
+		err = cbor.Records.Decode(b, &x)
+		return Record{Name: x.Name, Last: x.Last, Pending: x.Pending, Settled: x.Settled, Free: x.Free}, err
+	}
+	return r, fmt.Errorf("version %d, this is %d", version, Version)
+}
+
+// Least is the bound below which no incarnation is let in, as far as the views know.
+func (r Record) Least() (least view.UID) {
+	for _, v := range []*view.View{r.Last, r.Pending} {
+		if v != nil {
+			least = max(least, v.Ages.Least())
+		}
+	}
+	return least
 }
 
 // Format returns the highest format level that the views have; format.Initial if there is none.
@@ -98,6 +180,9 @@ func (r Record) String() string {
 	}
 	if r.Free {
 		s += ", free"
+	}
+	if r.Clean.Upto != 0 {
+		s += fmt.Sprintf(", clean up to %x %q", uint64(r.Clean.Upto), r.Clean.Roles)
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 
@@ -87,5 +88,45 @@ func TestStoreNumbersRecords(t *testing.T) {
 	}
 	if n := NewStore("n", false, defect.Set{}); !n.IsStored(n.Put(Record{})) || n.Write() != nil {
 		t.Error("a node without a disk should wait for nothing")
+	}
+}
+
+// A record of a view that says which incarnations are over has a version of its own.
+func TestRecordsOfTwoVersions(t *testing.T) {
+	aged := sampleView()
+	aged.Format, aged.Ages = format.Ages, (&view.Ages{}).Counting(3)
+	for version, r := range map[byte]Record{
+		versionAtFirst: {Name: "n", Last: sampleView(), Free: true, Settled: 2},
+		Version:        {Name: "n", Last: aged, Clean: Clean{}.With(2, []string{"y", "x"})},
+	} {
+		b := r.Encode()
+		if got, err := Decode(b); b[0] != version || err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("version %d: %v of %d, %v", version, got, b[0], err)
+		}
+	}
+	if got := (Record{Last: aged}).Least(); got != aged.Ages.Least() {
+		t.Error(got)
+	}
+}
+
+// A disk is clean for a node if it is for all of its roles.
+func TestClean(t *testing.T) {
+	c := Clean{}.With(3, []string{"y", "x"})
+	for _, x := range []struct {
+		c     Clean
+		roles []string
+		want  view.UID
+	}{
+		{c, []string{"x"}, 3}, {c, []string{"x", "y"}, 3}, {c, []string{"x", "z"}, 0}, {c, nil, math.MaxUint64},
+		{Clean{}, []string{"x"}, 0}, {c.With(3, []string{"z"}), []string{"x", "z"}, 3},
+		{c.With(4, []string{"z"}), []string{"z"}, 4}, {c.With(4, []string{"z"}), []string{"x"}, 0},
+		{c.With(2, []string{"z"}), []string{"z"}, 0},
+	} {
+		if got := x.c.Of(x.roles); got != x.want {
+			t.Errorf("%v for %q: up to %v, want %v", x.c, x.roles, got, x.want)
+		}
+	}
+	if !c.Equal(c.With(3, []string{"x"})) || c.Equal(c.With(4, []string{"x", "y"})) {
+		t.Error("equal and not")
 	}
 }

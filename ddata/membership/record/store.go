@@ -51,6 +51,9 @@ func (s *Store) IsStored(number uint64) bool {
 	return number <= s.stored || s.defects.Planted(defect.ToldUnstored)
 }
 
+// Newest is the number of the newest record.
+func (s *Store) Newest() uint64 { return s.issued }
+
 // Stored is the number of the newest record on disk.
 func (s *Store) Stored() uint64 { return s.stored }
 

@@ -13,6 +13,7 @@ type Own struct {
 	flags   Flags          // Leaving, Stopped, CaughtUp and Closing
 	settled view.Epoch     // its replicators have settled the views before
 	moved   uint16         // the last move of keys of which it has done its part
+	agreed  view.Epoch     // under which its replicators have the same of the incarnations that end as all others
 	offers  []view.Service // for good, sorted
 	asked   bool           // the cluster is to shut down: asked here
 	closes  bool           // a view that is Closing is stored, and the layers above were told of it
@@ -73,6 +74,17 @@ func (o *Own) Move(number uint16) bool {
 
 // Moved is the last move of keys of which this node has done its part.
 func (o *Own) Moved() uint16 { return o.moved }
+
+// Agree notes that the replicators have the same of the incarnations that end (view.Ages) as all other
+// members, under the view of an epoch, and reports whether that is news.
+func (o *Own) Agree(e view.Epoch) bool {
+	news := e > o.agreed
+	o.agreed = max(o.agreed, e)
+	return news
+}
+
+// Agreed is the newest epoch of which Agree was told.
+func (o *Own) Agreed() view.Epoch { return o.agreed }
 
 // Offer notes that this node offers a service, and reports whether that is new.
 func (o *Own) Offer(s view.Service) bool {

@@ -25,6 +25,7 @@ type peer struct {
 	settled  view.Epoch
 	moved    uint16         // the last move of which it has done its part
 	offers   []view.Service // for which a view had yet to list it
+	agreed   view.Epoch     // the newest under which it has the same of the incarnations that end as all others
 	epoch    view.Epoch     // of its last heartbeat
 	frozenAt time.Time      // when it was first seen frozen
 	crashed  []view.UID     // the members that it finds ended, sorted
@@ -173,6 +174,27 @@ func (t *Table) Moved(u view.UID) uint16 {
 	}
 	if p := t.peers[u]; p != nil {
 		return p.moved
+	}
+	return 0
+}
+
+// HearAgreed takes that another member has the same of the incarnations that end as all others, under
+// the view of an epoch, and reports whether that is news.
+func (t *Table) HearAgreed(u view.UID, e view.Epoch) (news bool) {
+	p := t.peers[u]
+	news = e > p.agreed
+	p.agreed = max(p.agreed, e)
+	return news
+}
+
+// Agreed is the newest epoch under which a member, or this node, has the same of the incarnations that
+// end as all others.
+func (t *Table) Agreed(u view.UID) view.Epoch {
+	if u == t.self {
+		return t.own.agreed
+	}
+	if p := t.peers[u]; p != nil {
+		return p.agreed
 	}
 	return 0
 }

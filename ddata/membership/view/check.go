@@ -66,7 +66,7 @@ func (v *View) Check() error {
 	if n := len(v.Unsettled); n > 0 && v.Unsettled[n-1].Epoch >= v.Epoch {
 		return errors.New("view: disks of a later one")
 	}
-	return errors.Join(CheckSets(v.Unsettled, SetsMax), v.checkMoves(), v.Lines.check(v))
+	return errors.Join(CheckSets(v.Unsettled, SetsMax), checkMoves(v), v.Lines.check(v), v.Ages.check(v))
 }
 
 // CheckSets holds sets to their order, by epoch, then by role, and to their bounds.

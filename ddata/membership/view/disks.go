@@ -56,7 +56,7 @@ func (v *View) OnDisk() []Member {
 }
 
 // rolesOfVoters returns the roles of the view's voters, sorted.
-func (v *View) rolesOfVoters() []string {
+func rolesOfVoters(v *View) []string {
 	var rs []string
 	for _, m := range v.Members {
 		if m.Full() {
@@ -69,7 +69,7 @@ func (v *View) rolesOfVoters() []string {
 
 // Own returns the view's own disks, role by role.
 func (v *View) Own() (sets []DiskSet) {
-	for _, r := range v.rolesOfVoters() {
+	for _, r := range rolesOfVoters(v) {
 		if ds := v.Disks(r); len(ds) > 0 {
 			sets = append(sets, DiskSet{Epoch: v.Epoch, Role: r, Disks: ds})
 		}

@@ -36,7 +36,7 @@ func CheckPatterns(ps []string) error {
 }
 
 // checkMoves holds what a view says of durable keys to its invariants.
-func (v *View) checkMoves() error {
+func checkMoves(v *View) error {
 	both := MergePatterns(v.Durable, v.Moving)
 	switch {
 	case len(both) != len(v.Durable)+len(v.Moving):

@@ -74,6 +74,21 @@ func (s *seal) view(v *View) {
 			s.number(uint64(u))
 		}
 	}
+	s.ages(v.Ages)
+}
+
+func (s *seal) ages(a *Ages) {
+	s.truth(a == nil)
+	if a == nil {
+		return
+	}
+	s.number(uint64(a.Came), uint64(a.AgreedIn), uint64(a.Began))
+	for _, r := range []Retirement{a.Ended, a.Ending} {
+		s.number(uint64(r.Below), uint64(r.Moves), uint64(len(r.Spared)))
+		for _, u := range r.Spared {
+			s.number(uint64(u))
+		}
+	}
 }
 
 func (s *seal) members(ms []Member) {

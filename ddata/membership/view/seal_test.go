@@ -24,6 +24,9 @@ func fill(v reflect.Value) {
 		for i := range v.Len() {
 			fill(v.Index(i))
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
 	default:
 		other(v)
 	}
@@ -62,6 +65,12 @@ func each(path string, v reflect.Value, changed func(path string)) {
 		for i := range v.Len() {
 			each(path, v.Index(i), changed)
 		}
+	case reflect.Pointer:
+		was := reflect.ValueOf(v.Interface())
+		v.SetZero()
+		changed(path + " left out")
+		v.Set(was)
+		each(path, v.Elem(), changed)
 	default:
 		was := reflect.ValueOf(v.Interface())
 		other(v)

@@ -13,7 +13,7 @@ type Settlement struct {
 
 // Settle starts the Settlement of a view with what each member has said.
 func Settle(v *View, said func(UID) Epoch) *Settlement {
-	roles := v.rolesOfVoters()
+	roles := rolesOfVoters(v)
 	s := &Settlement{epoch: v.Epoch, roles: roles, most: make([]Epoch, len(roles))}
 	for _, o := range v.Members {
 		s.Say(o, said(o.UID))

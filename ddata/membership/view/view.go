@@ -37,6 +37,7 @@ type View struct {
 	Moving    []string // those that become durable next, sorted; none is in Durable
 	Moves     uint16   // the number of the last move that was begun; goes on over foundings; 0: none yet
 	Lines     Lines    // of the services that members offer
+	Ages      *Ages    // which incarnations are over
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -51,7 +52,7 @@ func (v *View) Next(hash Hash) *View {
 		Format: v.Format, Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp,
 		ConfigHash: v.ConfigHash,
 		VotersMax:  v.VotersMax, Closing: v.Closing, Durable: v.Durable, Moving: v.Moving, Moves: v.Moves,
-		Lines: v.Lines,
+		Lines: v.Lines, Ages: v.Ages,
 	}
 }
 
@@ -203,5 +204,6 @@ func (v *View) String() string {
 		fmt.Fprintf(&b, " moving #%d %q", v.Moves, Shown(v.Moving))
 	}
 	b.WriteString(v.Lines.String())
+	b.WriteString(v.Ages.String())
 	return b.String()
 }

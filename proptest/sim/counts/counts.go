@@ -27,6 +27,7 @@ type Counts struct {
 	Consulted, Located, Evicted                                         uint64
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
+	Retired, Outdated, Restored                                         uint64 // incarnations, disks
 	LevelsRaised, BuildsRefused                                         uint64
 	LeaseStages                                                         uint64 // rolling restarts that changed leases
 	Faults                                                              Faults // of chaos
@@ -92,6 +93,9 @@ func (c *Counts) Add(o Counts) {
 	c.Stopped += o.Stopped
 	c.Forgotten += o.Forgotten
 	c.Rested += o.Rested
+	c.Retired += o.Retired
+	c.Outdated += o.Outdated
+	c.Restored += o.Restored
 	c.LevelsRaised += o.LevelsRaised
 	c.LeaseStages += o.LeaseStages
 	c.BuildsRefused += o.BuildsRefused

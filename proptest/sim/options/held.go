@@ -14,8 +14,9 @@ func Ordered(o *Options) bool {
 	return o.Calm || o.Scenario == ClosedTypes || o.Scenario == CrowdedMoves
 }
 
-// drawHeld draws what regions hold, and for how long.
+// drawHeld draws what regions hold, and for how long, and how often incarnations that are over retire.
 func drawHeld(o *Options, rs random.Streams) {
+	drawRetirements(o, rs)
 	drawIdle(o, rs.Stream("idle", 0))
 	drawLimits(o, rs.Stream("limits", 0))
 }

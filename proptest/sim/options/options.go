@@ -117,6 +117,8 @@ type Options struct {
 	// LackTypes: what runs on some processes is a version without some of the types. These are started
 	// there when the world has healed.
 	LackTypes bool
+	// RetireAfter is how many incarnations come between two retirements; 0: the default.
+	RetireAfter int
 	// Builds: processes are of several builds, which speak different format levels.
 	Builds bool
 	// StopsShards: an operator stops shards for good, and nothing is sent to them for a while.

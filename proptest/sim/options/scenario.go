@@ -45,6 +45,9 @@ const (
 	// NewKeys restarts all nodes in turn while more and more keys become durable. It is no part of
 	// the swarm, of which some worlds do that too.
 	NewKeys = "new-keys"
+	// Retirements restarts all nodes in turn while incarnations that are over retire often. Old copies of
+	// directories come back. It is no part of the swarm, of which some worlds let incarnations retire, too.
+	Retirements = "retirements"
 	// Stops stops all nodes at once, in order, and starts them again. It is no part of the swarm.
 	Stops = "stops"
 	// OldLeases kills all but the oldest node, which is cut off, and starts them again while that
@@ -84,7 +87,8 @@ const InsertNodes = 5
 var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, StoppedGrowing, RollingMoves,
 	LaggingViews,
 	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
-	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed, TwoCoordinators, LeaseRollouts}
+	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed, TwoCoordinators, LeaseRollouts,
+	Retirements}
 
 func drawScenario(r *rand.Rand) string {
 	return random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, GrowingView, GrowingView, ColdRestarts,
@@ -130,6 +134,11 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in RollingMoves
 	case RollingRestarts, LeaseRollouts, Closings, Stops, OldLeases, WakeUps:
 		o.applyRestarts(r)
+	case Retirements:
+		o.Nodes, o.Spare, o.Safety, o.Shards, o.Durable = random.Pick(r, 3, 3, 4), 0, 200*time.Second, 0, true
+		o.Loss, o.Straggle, o.Calm, o.Weights = random.Pick(r, 0, 0.01), 0, false, quiet
+		o.WriteGap, o.Removes, o.Keys, o.LogMax = 20*time.Millisecond, 0.4, random.Pick(r, 1, 3), random.Pick(r, 0, 16)
+		o.DiskFail, o.Timing = 0, UsualTiming
 	case LostKinds:
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
 		o.WriteGap = 200 * time.Millisecond

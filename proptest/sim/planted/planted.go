@@ -165,6 +165,10 @@ var further = []one{
 	{"late-expelled", "a coordinator acts on until it is told that its lease is lost",
 		func(f *Defects) { f.LateExpelled = true }},
 	{"trust-sketch", "a repair is taken though it does not add up", plant(defect.TrustSketch)},
+	{"retires-unagreed", "incarnations retire without the word of the members (R16)",
+		plant(defect.RetiresUnagreed)},
+	{"retire-unasked", "a replica agrees on what has ended whatever the others have (R16)",
+		plant(defect.RetireUnasked)},
 	{"fold-unasked", "what removed members counted is folded before all have said what they have of it",
 		plant(defect.FoldUnasked)},
 	{"expire-unasked", "a key expires without a look at what a majority has of it", plant(defect.ExpireUnasked)},
@@ -233,6 +237,8 @@ var HuntedIn = map[string]options.Plan{
 	"failure-is-success": {Scenario: options.BadDisks},
 	"never-retry":        {Scenario: options.BadDisks},
 	"early-sync":         {Scenario: options.BadDisks},
+	"retires-unagreed":   {Scenario: options.Retirements},
+	"retire-unasked":     {Scenario: options.Retirements},
 	"fold-unasked":       {Scenario: options.LateCounts},
 	"move-unasked":       {Scenario: options.NewKeys},
 	"move-elsewhere":     {Scenario: options.NewKeys},
@@ -348,7 +354,14 @@ var HuntedFrom = map[string]uint64{
 //
 // ForgetsEnd has a reminder come once more, which is what its users are told may happen. TestPlantedMistakes
 // of package remind/agenda, which sees the answers of the store, plants it.
+//
+// TrustsOutdated asks for a disk that comes back with events which no member has, and next to all copies of
+// directories are of what others had. TestOutdatedDisksThatAreUsedAreNoticed of package replicator plays it.
+// FoundsUnclean asks for such disks after a stop of all nodes: TestUncleanFoundersAreNoticed of package
+// membership plants it.
 var unseen = []one{
+	{"trusts-outdated", "a process goes on although its disk is outdated (R16)", plant(defect.TrustsOutdated)},
+	{"founds-unclean", "disks that have missed a retirement take part in a founding", plant(defect.FoundsUnclean)},
 	{"forgets-end", "a reminder that was taken off is brought again by an older read", plant(defect.ForgetsEnd)},
 	{"no-remember-wait", "a shard reports stopped while it still writes", plant(defect.NoRememberWait)},
 	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)",

@@ -16,6 +16,11 @@ type Chain struct {
 
 	// Raised is how often a format level rose.
 	Raised uint64
+	// Retired is how often incarnations that are over have retired.
+	Retired uint64
+	// Agreed is the last view under which the replicas of a member have agreed on what ends; nil: it is not
+	// known.
+	Agreed func(view.UID) view.Epoch
 }
 
 type key struct {
@@ -71,7 +76,45 @@ func (c *Chain) Installed(v *view.View, violate func(rule, text string)) (news b
 		violate("format level", fmt.Sprintf("the level of %v is below that of %v", v, parent))
 	}
 	c.follows(parent, v, violate)
+	c.retires(parent, v, violate)
 	return true
+}
+
+// retires holds what a view says of incarnations that are over to the view before.
+func (c *Chain) retires(parent, v *view.View, violate func(rule, text string)) {
+	var was, is view.Ages
+	if parent.Ages != nil {
+		was = *parent.Ages
+	}
+	if v.Ages != nil {
+		is = *v.Ages
+	}
+	ends := was.Ending.Below
+	switch {
+	case is.AgreedIn == was.AgreedIn && is.Ended.Below == was.Ended.Below:
+	case is.AgreedIn != parent.Epoch || ends == 0 || is.Ended.Below != ends:
+		violate("retirement", fmt.Sprintf("%v has ended, and was not about to in %v", v, parent))
+	default:
+		c.Retired++
+		c.agrees(parent, violate)
+	}
+	if is.Ending.Below != 0 && ends != 0 && is.Ending.Below != ends {
+		violate("retirement", fmt.Sprintf("%v begins one while another is under way in %v", v, parent))
+	}
+	for u := range c.removed { // order: each for itself
+		if was.Ended.Names(u) && !is.Ended.Names(u) {
+			violate("retirement", fmt.Sprintf("%v was over in %v, and is not in %v", u, parent, v))
+		}
+	}
+}
+
+// agrees holds a retirement to what the members of the view before have said under it.
+func (c *Chain) agrees(parent *view.View, violate func(rule, text string)) {
+	for _, m := range parent.Members {
+		if c.Agreed != nil && len(m.Roles) > 0 && c.Agreed(m.UID) != parent.Epoch {
+			violate("retirement", fmt.Sprintf("it ends after %v, under which %v has not agreed", parent, m))
+		}
+	}
 }
 
 // follows holds one step of the chain to the rules of statuses.
@@ -99,4 +142,21 @@ func (c *Chain) follows(parent, v *view.View, violate func(rule, text string)) {
 			violate("removed for good", fmt.Sprintf("%v is back in %v", m.UID, v))
 		}
 	}
+}
+
+// IsOldest reports whether a member is the oldest of those with a role, or of all if the role is
+// empty, by the simulator's own rule.
+func IsOldest(v *view.View, uid view.UID, role string) bool {
+	var up uint32
+	for _, m := range v.Members {
+		if m.UID == uid && m.Status != view.Joining {
+			up = m.UpNumber
+		}
+	}
+	for _, m := range v.Members {
+		if m.UpNumber != 0 && m.UpNumber < up && m.Status != view.Joining && (role == "" || m.HasRole(role)) {
+			return false
+		}
+	}
+	return up != 0
 }

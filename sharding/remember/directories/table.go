@@ -3,8 +3,10 @@ package directories
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator/storage"
@@ -23,11 +25,24 @@ func load(t durable.Table) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &table{rows: t, replica: crdt.NewReplica(crdt.Origin(rand.Uint64()|1), crdt.StoreOptions{}), torn: l.Partial}
+	out := &table{rows: t, replica: crdt.NewReplica(originFor(l.Clock), crdt.StoreOptions{}), torn: l.Partial}
 	if l.Clock != nil {
 		err = out.replica.Load(l.Clock, l.Digest, l.Items)
 	}
 	return out, err
+}
+
+// originFor draws an origin that is above all that are over: of those, other nodes have all events.
+func originFor(c *crdt.Clock) crdt.Origin {
+	var least view.UID
+	if c != nil {
+		for r := range c.Rows(0) {
+			if _, last := r.Origins(); r.Wide() {
+				least = max(least, view.UID(last)+1)
+			}
+		}
+	}
+	return crdt.Origin(view.DrawUID(time.Now(), least, rand.Uint64()))
 }
 
 // write carries out a change of a set.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/record"
@@ -102,7 +103,7 @@ func removeVerb(flags *flag.FlagSet) job {
 				return err
 			}
 			err := x.eachReplica(e, c, w, func(set keyspace.Dataset, t durable.Table) error {
-				r, err := x.remove(t, *dry)
+				r, err := x.remove(t, originOn(e), *dry)
 				if err != nil {
 					return fmt.Errorf("%s: %v: %w", e.Dir(), set, err)
 				}
@@ -197,9 +198,16 @@ func (x *what) tellMissing(e *lmdb.Env, c lmdb.Contents, w world) error {
 	return nil
 }
 
-func (x *what) remove(t durable.Table, dry bool) (r rows.Removed, err error) {
+// originOn draws the origin of removals on a directory: it must not be that of an incarnation that is over, of
+// which other nodes have all events.
+func originOn(e *lmdb.Env) crdt.Origin {
+	r, _ := record.Decode(e.Note()) // none, or one that a node will refuse
+	return crdt.Origin(view.DrawUID(time.Now(), r.Least(), rand.Uint64()))
+}
+
+func (x *what) remove(t durable.Table, origin crdt.Origin, dry bool) (r rows.Removed, err error) {
 	if !dry {
-		return rows.Remove(t, crdt.Origin(rand.Uint64()|1), x.match)
+		return rows.Remove(t, origin, x.match)
 	}
 	s, err := rows.Verify(t)
 	for _, k := range s.Keys {
