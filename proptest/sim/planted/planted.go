@@ -318,9 +318,9 @@ var HuntedIn = map[string]options.Plan{
 var HuntedFrom = map[string]uint64{
 	"move-unasked":          38,
 	"no-token-check":        50,
-	"only-last-disks":       35,
-	"reminds-any-order":     91,
-	"remembers-any-hosting": 65,
+	"only-last-disks":       60,
+	"reminds-any-order":     210,
+	"remembers-any-hosting": 290,
 	"told-unstored":         37,
 	"unfenced":              75,
 }
