@@ -8,7 +8,7 @@
 // its time. Its history of each entity goes to a checker of linearizability (porcupine): there must be an
 // order of all operations, in which each stands between its beginning and its answer, that explains all
 // answers by the Model. An operation without an answer may stand anywhere after its beginning, and need
-// not have taken effect.
+// not have taken effect. Examples show both.
 //
 //	func TestAccount(t *testing.T) {
 //		simtest.Entity[Command, int]{
@@ -23,28 +23,18 @@
 // message happens once, between its beginning and its confirmation; what comes to a later incarnation again
 // must have no effect, unless Entity.Repeats allows for it. Handlers are watched too: they are given all
 // that a producer has sent, in order, and nothing again that their incarnation has handled. What is
-// confirmed, or leaves a queue, was handled. In the end all is confirmed that producers hold.
+// confirmed, or leaves a queue, was handled.
 //
 // A [Singleton] is what runs on one node at a time: the real driver (package ddata/singletons) runs the
 // user's Run on each node. Two runs never have nodes that hold their leases at one instant, looked at when
 // one begins and each 50 ms; tokens rise; a run is under way in the end, or has ended by itself. What runs
 // write outside is the user's Invariant, which is asked after each [Node.Call].
 //
-//	func TestReports(t *testing.T) {
-//		var sent store
-//		simtest.Singleton{
-//			Begin:     func() { sent = store{} },
-//			Run:       func(ctx context.Context, n *simtest.Node, token ddata.FencingToken) error { return report(ctx, n, &sent, token) },
-//			Invariant: func() error { return sent.twice() },
-//		}.Check(t)
-//	}
-//
 // # What happens in a world
 //
-// Nodes crash and start again, stand still as after SIGSTOP, leave in order and come back, are cut off,
-// and have disks that stall. They stand still in the middle of a call to a store until another node has
-// taken over; stores are not reached, fail, and lose answers. Shards are handed off with all that. In the
-// end all is well, and each entity must answer a last question.
+// Nodes crash and start again, stand still, leave in order and come back, are cut off, and have disks that
+// stall. Stores are not reached, fail, and lose answers; a node may stand still in the middle of a call.
+// Shards are handed off. In the end all is well, and each entity must answer a last question.
 //
 // # Guarantees
 //
@@ -64,10 +54,8 @@
 //   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which
 //     one that is linearizable cannot: test such types for what survives.
 //   - A history for which the checker finds no verdict in ten seconds passes, and is told (go test -v).
-//     Many operations at one time, on one entity, without answers, make that likely.
 //   - What a producer without a queue holds is lost with its node, and the history has an operation without
 //     an answer. Producers have no Config of the user's, nor a Queue of the user's own.
 //   - A Run that waits by something else than its Node stops the world, as a handler does. What it does
 //     outside without Node.Call happens at once, and meets no failure.
-//   - That no failure was found says nothing of the worlds that were not played.
 package simtest
