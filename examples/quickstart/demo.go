@@ -183,8 +183,8 @@ func (d *demo) killCoordinator() error {
 	if err := d.account(d.nodes[coordinator]); err != nil {
 		return err
 	}
-	oldest := d.nodes[coordinator].name
-	d.note("kill -9 of "+oldest, "kill -9 of %s, which has the coordinator", oldest)
+	name := d.nodes[coordinator].name
+	d.note("kill -9 of "+name, "kill -9 of %s, which has the coordinator", name)
 	killed := time.Now()
 	d.nodes[coordinator].kill()
 	d.ended(coordinator)
