@@ -217,5 +217,7 @@ var ruleCases = []struct {
 	{"a term", "language", "ddata/runloop/a.go", "package runloop\ntype (\nPermit int\n)", nil},
 	{"a term that has gone", "language", "ddata/runloop/a.go", "package runloop\ntype Pass int",
 		[]string{"ddata/runloop:0: language: Permit is a term of this package"}},
+	{"a page of the tree", "words", "crdt/design.md", "Comments name design.md.", nil},
+	{"a page of elsewhere", "words", "crdt/design.md", "Comments name house.m" + "d.", []string{":1: words"}},
 	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
 }
