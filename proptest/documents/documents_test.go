@@ -93,6 +93,10 @@ func ExampleCart() {
 	fmt.Println(c)
 	// Output: [pen pen]
 }
+
+func ExampleCart_Add() {
+	new(Cart).Add("pen")
+}
 `
 
 // Each kind of excerpt is found in its source.
@@ -153,11 +157,15 @@ func TestFindings(t *testing.T) {
 		{"no such name", "<!-- guide_test.go Carts -->\n```go\nx\n```\n", excerpts, "there is no Carts"},
 		{"another text", "<!-- guide_test.go Cart -->\n```go\nx\n```\n", excerpts, "it is not what"},
 		{"no body", "<!-- guide_test.go Cart.body -->\n```go\nx\n```\n", excerpts, "has no body"},
+		{"no output", "<!-- guide_test.go ExampleCart_Add.body -->\n```go\nx\n```\n", excerpts, "is only compiled"},
+		{"cannot run", "<!-- guide_test.go ExampleCart_Add.body compiled: it needs a pen -->\n" +
+			"```go\nnew(Cart).Add(\"pen\")\n```\n", excerpts, ""},
 		{"no reason", "<!-- not run: x -->\n```go\nx\n```\n", excerpts, "in words"},
 		{"no Go", "```text\nx\n```\n", excerpts, ""},
 		{"a link", "[a](other/README.md#a-heading-with-words) [b](https://example.org/x) [c](bench)\n", links, ""},
 		{"no file", "[a](none/README.md)\n", links, "leads nowhere"},
 		{"no heading", "[a](other/README.md#none)\n", links, "no heading #none"},
+		{"a line", "[a](Makefile#L7)\n", links, "lines move"},
 		{"its own heading", "# One\n[a](#one)\n", links, ""},
 		{"outside", "[a](../x)\n", links, "leads nowhere"},
 		{"a command", "```sh\nmake demo  # says more\n```\n", commands, ""},

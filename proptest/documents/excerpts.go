@@ -22,6 +22,7 @@ const notRun = "not run:"
 //	<!-- guide_test.go ExampleORSet.body -->     what stands in the braces, an Output comment aside
 //	<!-- cart.go Cart Cart.Add -->               a type and a method, with their comments
 //	<!-- ../../examples/start/main.go -->        the whole file
+//	<!-- x_test.go ExampleX.body compiled: REASON -->   an example that cannot run in a test
 //	<!-- not run: REASON -->                     it is no code of this library
 func (d *Document) Excerpts(root string) (findings []string) {
 	for _, f := range d.fences {
@@ -64,7 +65,8 @@ func (d *Document) source(root string, f fence) (string, error) {
 		}
 		return "", nil
 	}
-	fields := strings.Fields(f.before)
+	from, reason, _ := strings.Cut(f.before, " compiled: ")
+	fields := strings.Fields(from)
 	if len(fields) == 0 || path.Ext(fields[0]) != ".go" {
 		return "", fmt.Errorf("put <!-- FILE NAME --> before this block of Go: the file and the declarations from " +
 			"which it is taken; or <!-- not run: REASON -->")
@@ -84,7 +86,11 @@ func (d *Document) source(root string, f fence) (string, error) {
 	}
 	var parts []string
 	for _, name := range fields[1:] {
-		part, err := excerpt(fset, parsed, src, name)
+		part, runs, err := excerpt(fset, parsed, src, name)
+		if err == nil && !runs && len(strings.Fields(reason)) < 2 {
+			err = fmt.Errorf("no test runs %s: an example without an Output comment is only compiled; if it cannot "+
+				"run, say why: <!-- FILE NAME compiled: REASON -->", name)
+		}
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", fields[0], err)
 		}
@@ -93,8 +99,9 @@ func (d *Document) source(root string, f fence) (string, error) {
 	return strings.Join(parts, "\n"), nil
 }
 
-// excerpt returns one declaration, with its comment, or what stands in its braces.
-func excerpt(fset *token.FileSet, file *ast.File, src []byte, name string) (string, error) {
+// excerpt returns one declaration, with its comment, or what stands in its braces. It reports whether a
+// test can run that.
+func excerpt(fset *token.FileSet, file *ast.File, src []byte, name string) (text string, runs bool, err error) {
 	offset := func(p token.Pos) int { return fset.Position(p).Offset }
 	name, body := strings.CutSuffix(name, ".body")
 	for _, decl := range file.Decls {
@@ -107,25 +114,25 @@ func excerpt(fset *token.FileSet, file *ast.File, src []byte, name string) (stri
 			if doc := docOf(decl); doc != nil {
 				from = doc.Pos()
 			}
-			return string(src[offset(from):offset(decl.End())]) + "\n", nil
+			return string(src[offset(from):offset(decl.End())]) + "\n", true, nil
 		}
 		if !isFunc || fn.Body == nil {
-			return "", fmt.Errorf("%s has no body", name)
+			return "", false, fmt.Errorf("%s has no body", name)
 		}
-		end := offset(fn.Body.Rbrace)
+		end, runs := offset(fn.Body.Rbrace), !strings.HasPrefix(name, "Example")
 		for _, c := range file.Comments {
 			if c.Pos() > fn.Body.Lbrace && c.End() < fn.Body.Rbrace && isOutput(c) {
-				end = offset(c.Pos())
+				end, runs = offset(c.Pos()), true
 			}
 		}
 		inner := strings.Trim(string(src[offset(fn.Body.Lbrace)+1:end]), "\n\t ")
 		out, err := format.Source([]byte("\t" + inner)) // a fragment is formatted to its own indentation
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", name, err)
+			return "", false, fmt.Errorf("%s: %w", name, err)
 		}
-		return dedent(string(out)) + "\n", nil
+		return dedent(string(out)) + "\n", runs, nil
 	}
-	return "", fmt.Errorf("there is no %s", name)
+	return "", false, fmt.Errorf("there is no %s", name)
 }
 
 // isOutput reports whether a comment says what an Example prints.

@@ -5,8 +5,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
+
+// lineAnchor leads to a line of a source.
+var lineAnchor = regexp.MustCompile(`^L\d+`)
 
 // Links looks for links within the repository that lead nowhere.
 func (d *Document) Links(root string, docs []*Document) (findings []string) {
@@ -26,6 +30,9 @@ func (d *Document) Links(root string, docs []*Document) (findings []string) {
 				findings = append(findings, d.finding(l.line, "the link to %s leads nowhere", l.dest))
 				continue
 			}
+		}
+		if lineAnchor.MatchString(u.Fragment) {
+			findings = append(findings, d.finding(l.line, "the link to %s names a line, and lines move", l.dest))
 		}
 		target, isDoc := named(docs, to)
 		if u.Fragment != "" && isDoc && !target.anchors[u.Fragment] {

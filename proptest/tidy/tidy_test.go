@@ -217,7 +217,8 @@ var ruleCases = []struct {
 	{"a term", "language", "ddata/runloop/a.go", "package runloop\ntype (\nPermit int\n)", nil},
 	{"a term that has gone", "language", "ddata/runloop/a.go", "package runloop\ntype Pass int",
 		[]string{"ddata/runloop:0: language: Permit is a term of this package"}},
-	{"a page of the tree", "words", "crdt/design.md", "Comments name design.md.", nil},
-	{"a page of elsewhere", "words", "crdt/design.md", "Comments name house.m" + "d.", []string{":1: words"}},
+	{"a page of the tree", "words", "crdt/design.m" + "d", "Comments name design.m" + "d.", nil},
+	{"a page of elsewhere", "words", "crdt/design.m" + "d", "Comments name house.m" + "d.", []string{":1: words"}},
+	{"a link", "words", "README.md", "[a](notes.m" + "d)\n[notes.m" + "d](a)", []string{":2: words"}},
 	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
 }
