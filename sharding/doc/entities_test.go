@@ -114,7 +114,7 @@ func (cart *FirmCart) Receive(c *sharding.Context[Command], msg Command) error {
 
 // Stop is called when the incarnation ends in order: it is passivated, or its shard moves.
 func (cart *FirmCart) Stop(c *sharding.Context[Command]) error {
-	slog.Info("cart ends", "id", c.ID(), "count", cart.count)
+	slog.Debug("cart ends", "id", c.ID(), "count", cart.count)
 	return nil
 }
 
