@@ -14,14 +14,12 @@ import (
 const root = "../.."
 
 // unfinished are files that break a rule still. One that breaks none must go from here.
-var unfinished = []string{
-	"crdt/doc/custom.md", "ddata/doc/drills.md", "sharding/doc/entities.md", "sharding/doc/persistence.md",
-}
+var unfinished = []string{}
 
 // awaited are the guides that the front page leads to and that are not written yet. One that is there
 // must go from here. Their names end in .md.
 var awaited = []string{
-	"sharding/doc/from-akka", "sharding/doc/from-orleans", "sharding/doc/from-protoactor", "sharding/doc/testing",
+	"sharding/doc/from-akka", "sharding/doc/from-orleans", "sharding/doc/from-protoactor",
 }
 
 // TestDocuments holds every document of the tree to every rule.
