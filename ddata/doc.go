@@ -32,7 +32,8 @@
 //   - Replicas that have seen the same writes hold the same values.
 //   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks
 //     run at rates that differ by less than 3 %.
-//   - A value that was handed out never changes. A local read takes no lock.
+//   - A value that was handed out never changes. A local read of a value that does not change at that
+//     moment takes no lock.
 //
 // # Not guaranteed
 //

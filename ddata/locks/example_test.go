@@ -22,6 +22,9 @@ func ExampleStore() {
 	lost := func(err error) { fmt.Println("lost:", err) }
 	fmt.Println(first.Acquire(ctx, lost))
 	fmt.Println(second.Acquire(ctx, lost))
+	if door, ok := second.(locks.Holder); ok { // for people that look
+		fmt.Println("it is held by", door.Holder(ctx))
+	}
 	fmt.Println("held:", time.Now().Before(first.Until()), first.Save(ctx, []byte("page 7")))
 	fmt.Println(first.Release(ctx))
 
@@ -31,6 +34,7 @@ func ExampleStore() {
 	// Output:
 	// true <nil>
 	// false <nil>
+	// it is held by node a
 	// held: true <nil>
 	// <nil>
 	// true <nil>

@@ -8,22 +8,14 @@
 // its time. Its history of each entity goes to a checker of linearizability (porcupine): there must be an
 // order of all operations, in which each stands between its beginning and its answer, that explains all
 // answers by the Model. An operation without an answer may stand anywhere after its beginning, and need
-// not have taken effect. Examples show both.
-//
-//	func TestAccount(t *testing.T) {
-//		simtest.Entity[Command, int]{
-//			Start: func(n *simtest.Node) (sharding.EntityType[Command], error) { return account(n.Journal()) },
-//			Op:    func(t *rapid.T) simtest.Op[Command] { return simtest.Ask(Deposit{Amount: 1}) },
-//			Model: func(balance int, _ Command) (int, any) { return balance + 1, balance + 1 },
-//		}.Check(t)
-//	}
+// not have taken effect. The examples show an entity, a [Singleton], and a data type ([Data]).
 //
 // An operation may be one that a producer delivers ([Deliver], package sharding/delivery): each node has a
 // producer then, which in half of the worlds has a queue that survives its node. To the Model a delivered
 // message happens once, between its beginning and its confirmation; what comes to a later incarnation again
 // must have no effect, unless Entity.Repeats allows for it. Handlers are watched too: they are given all
 // that a producer has sent, in order, and nothing again that their incarnation has handled. What is
-// confirmed, or leaves a queue, was handled.
+// confirmed, or leaves a queue, was handled. In the end all is confirmed that producers hold.
 //
 // A [Singleton] is what runs on one node at a time: the real driver (package ddata/singletons) runs the
 // user's Run on each node. Two runs never have nodes that hold their leases at one instant, looked at when
@@ -32,9 +24,10 @@
 //
 // # What happens in a world
 //
-// Nodes crash and start again, stand still, leave in order and come back, are cut off, and have disks that
-// stall. Stores are not reached, fail, and lose answers; a node may stand still in the middle of a call.
-// Shards are handed off. In the end all is well, and each entity must answer a last question.
+// Nodes crash and start again, stand still as after SIGSTOP, leave in order and come back, are cut off,
+// and have disks that stall. They stand still in the middle of a call to a store until another node has
+// taken over. Stores are not reached, fail, and lose answers. Shards are handed off with all that. In the
+// end all is well, and each entity must answer a last question.
 //
 // # Guarantees
 //
@@ -54,8 +47,10 @@
 //   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which
 //     one that is linearizable cannot: test such types for what survives.
 //   - A history for which the checker finds no verdict in ten seconds passes, and is told (go test -v).
+//     Many operations at one time, on one entity, without answers, make that likely.
 //   - What a producer without a queue holds is lost with its node, and the history has an operation without
 //     an answer. Producers have no Config of the user's, nor a Queue of the user's own.
 //   - A Run that waits by something else than its Node stops the world, as a handler does. What it does
 //     outside without Node.Call happens at once, and meets no failure.
+//   - That no failure was found says nothing of the worlds that were not played.
 package simtest

@@ -3,6 +3,7 @@ package tidy
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,55 @@ func TestTree(t *testing.T) {
 				t.Errorf("%s (%s)", f, r.Why)
 			}
 		})
+	}
+}
+
+// TestListsOfExamples: what the lists of rule examples name is there.
+func TestListsOfExamples(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, _, err := FindRoot(wd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, why := range unrun { // order: each is looked at by itself
+		if surface[dir] == "" || why == "" {
+			t.Errorf("unrun has %s, which is not in surface, or has no reason", dir)
+		}
+	}
+	for _, e := range unshown {
+		if surface[e.Dir] == "" || e.Why == "" {
+			t.Errorf("unshown has %s, which is not in surface, or has no reason", e.Dir)
+		}
+	}
+	for dir := range surface { // order: each is looked at by itself
+		if _, err := os.Stat(filepath.Join(root, dir, "doc.go")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestShown shows what an Example shows: a type by its own name, by that of a function that returns it, and
+// by that of a constant. One without output shows nothing.
+func TestShown(t *testing.T) {
+	m, err := parse("example.org/m", map[string][]byte{
+		"a/a.go": []byte("package a\ntype (A int; B int; C int; D int; E struct{})\nfunc NewB() (*B, error)\n" +
+			"const (\nC1 C = iota\nC2\n)\n"),
+		"a/a_test.go": []byte("package a_test\nimport \"example.org/m/a\"\n" +
+			"func ExampleA() {\n_, _ = a.NewB()\n_ = a.C2\n// Output:\n}\n" +
+			"func ExampleD() {\n_ = a.E{}\n}\n"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.Packages[0]
+	shown := p.shown(m.Path, p.declared())
+	for name, want := range map[string]bool{"A": true, "B": true, "C": true, "D": false, "E": false} {
+		if shown[name] != want {
+			t.Errorf("%s: %v", name, shown[name])
+		}
 	}
 }
 
@@ -217,6 +267,12 @@ var ruleCases = []struct {
 	{"a term", "language", "ddata/runloop/a.go", "package runloop\ntype (\nPermit int\n)", nil},
 	{"a term that has gone", "language", "ddata/runloop/a.go", "package runloop\ntype Pass int",
 		[]string{"ddata/runloop:0: language: Permit is a term of this package"}},
+	{"no example", "examples", "ddata/tracing/a.go",
+		"package tracing\ntype Flag struct{}\nfunc New() *Flag { return nil }",
+		[]string{"no Example with output shows Flag"}},
+	{"an example of an inner package", "examples", "crdt/cbor/a.go", "package cbor\ntype Reader struct{}", nil},
+	{"a type that a list of exceptions has", "examples", "sharding/a.go", "package sharding\ntype Ports struct{}",
+		[]string{"Continuer is an exception"}},
 	{"a page of the tree", "words", "crdt/design.m" + "d", "Comments name design.m" + "d.", nil},
 	{"a page of elsewhere", "words", "crdt/design.m" + "d", "Comments name house.m" + "d.", []string{":1: words"}},
 	{"a link", "words", "README.md", "[a](notes.m" + "d)\n[notes.m" + "d](a)", []string{":2: words"}},
