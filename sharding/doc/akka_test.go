@@ -287,7 +287,7 @@ func TestMembers(t *testing.T) {
 	})
 }
 
-// keepsOldest has the side of the oldest member go on after a split, 15 s after it began.
+// keepsOldest has the side of the oldest member go on when a split lasts for 15 s.
 func keepsOldest(c ddata.Config) ddata.Config {
 	c.Downing = downing.KeepOldest{DownIfAlone: true}
 	c.Timing = membership.Timing{StableAfter: 15 * time.Second}
