@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
@@ -60,6 +61,32 @@ func TestPinned(t *testing.T) {
 				t.Fatal(err)
 			}
 			shardingtest.AwaitHosted(t, g, "cart-42", c.Node(i))
+		}
+	})
+}
+
+// guarded has each shard, and the coordinator, hold a lock outside of the cluster while it runs.
+func guarded(typ sharding.EntityType[Command], store locks.Store) sharding.EntityType[Command] {
+	typ.Leases.Shards, typ.Leases.Coordinator = store, store
+	return typ
+}
+
+// Two clusters of one name, founded by mistake, share the store. A cart runs in one of them at a time.
+func TestGuarded(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		typ := guarded(carts, locks.NewMemory())
+		a, b := ddatatest.NewCluster(t, 1, backends), ddatatest.NewCluster(t, 1, backends)
+		inA := shardingtest.Regions(t, a, typ)[0]
+		if _, err := sharding.Ask(t.Context(), inA.Ref("cart-42"), Total{}); err != nil {
+			t.Fatal(err)
+		}
+		inB := shardingtest.Regions(t, b, typ)[0]
+		if n, err := sharding.Ask(t.Context(), inB.Ref("cart-42"), Total{}); err == nil {
+			t.Error("it runs in the other cluster, too:", n)
+		}
+		a.Leave(0)
+		if _, err := sharding.Ask(t.Context(), inB.Ref("cart-42"), Total{}); err != nil {
+			t.Error(err)
 		}
 	})
 }
