@@ -9,7 +9,10 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/examples/local"
+	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -22,6 +25,36 @@ func heapOfItems(items, elementAndValue int) int { return items * (105 + element
 
 // heapOfEntities is the memory of active entities that rest.
 func heapOfEntities(entities, idAndState int) int { return entities * (330 + idAndState) }
+
+// bytesWhenIdle is what a node sends in a second when nothing happens, with the timers of LAN and one
+// role. Above 25 members it grows no more.
+func bytesWhenIdle(members int) int { return 250 + 105*min(members, 25) }
+
+// What members send when nothing happens is within a third of the formula.
+func TestSizingOfMembers(t *testing.T) {
+	for _, n := range []int{3, 10, 20} {
+		bubble.Test(t, func(t *testing.T) {
+			c := ddatatest.NewCluster(t, n, func(_ int, c *ddata.Config) {
+				c.Preset, c.Timing = ddata.LAN, membership.Timing{}
+			})
+			sent := func() (sum uint64) {
+				for _, node := range c.Nodes() {
+					sum += node.TransportStats().BytesOut
+				}
+				return sum
+			}
+			const seconds = 60
+			<-time.After(seconds * time.Second) // of the bubble: what starts has come to rest
+			before := sent()
+			<-time.After(seconds * time.Second)
+			measured := float64(sent()-before) / seconds / float64(n)
+			t.Logf("%d members: %d bytes a second by the formula, %.0f measured", n, bytesWhenIdle(n), measured)
+			if f := float64(bytesWhenIdle(n)); measured < f*2/3 || measured > f*4/3 {
+				t.Errorf("%d members: %.0f bytes a second by the formula, %.0f measured", n, f, measured)
+			}
+		})
+	}
+}
 
 // Each formula is within a third of what is measured.
 func TestSizing(t *testing.T) {

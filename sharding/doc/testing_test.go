@@ -9,12 +9,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/proptest/simtest"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
+	"github.com/coterie-go/coterie/sharding/persistence/replicated"
 	"github.com/coterie-go/coterie/sharding/shardingtest"
 )
 
@@ -120,12 +122,19 @@ func TestBuyer(t *testing.T) {
 // A cluster: the node of an account is killed, and the account answers elsewhere.
 func TestKilledNode(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) { // time is synthetic: no second is waited for
-		typ, err := accounts(&memory.Store{})
-		if err != nil {
-			t.Fatal(err)
+		c := ddatatest.NewCluster(t, 3, func(_ int, cfg *ddata.Config) { cfg.Roles = []string{"backend"} })
+		regions := make([]*sharding.Region[BankCommand], c.Len())
+		for i := range regions {
+			journal, err := replicated.Open(c.Node(i), "backend") // the real one: each node has its own
+			if err != nil {
+				t.Fatal(err)
+			}
+			typ, err := accounts(journal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			regions[i] = shardingtest.RegionAt(t, c, i, typ)
 		}
-		c := ddatatest.NewCluster(t, 3, backends)
-		regions := shardingtest.Regions(t, c, typ)
 		if _, err := sharding.Ask(t.Context(), regions[0].Ref("alice"), Deposit{Cents: 5}); err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +142,12 @@ func TestKilledNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		home := slices.IndexFunc(c.Running(), func(i int) bool { return c.Node(i).UID() == at.Node })
-		c.Kill(home)
+		for _, i := range c.Running() {
+			if c.Node(i).UID() == at.Node {
+				c.Kill(i)
+				break
+			}
+		}
 		other := c.Running()[0]
 		if n, err := sharding.Ask(t.Context(), regions[other].Ref("alice"), Withdraw{Cents: 2}); n != 3 || err != nil {
 			t.Error(n, err)
