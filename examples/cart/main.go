@@ -1,8 +1,8 @@
 // Command cart serves shopping carts over HTTP from three nodes. A cart is an entity that keeps its
 // events in the replicated data of the nodes, so no database is needed: a cart outlives the node that it
-// is on, and with Dir a stop of all nodes.
+// is on, and with a directory a stop of all nodes. The directory is cart-data, if no other is named.
 //
-//	go run ./examples/cart cart-data
+//	go run ./examples/cart
 //	curl -X POST 'http://127.0.0.1:8080/carts/alice/items?item=pen&count=2'
 //	curl http://127.0.0.1:8081/carts/alice
 package main

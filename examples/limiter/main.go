@@ -1,6 +1,6 @@
 // Command limiter limits how many requests a client may make, whichever node they reach: an entity for
 // each client holds a bucket of tokens. It is exact, and costs a hop within the cluster. A limiter that
-// has seen nothing for a minute is passivated: its bucket would be full.
+// has seen nothing until its bucket is full is passivated.
 //
 //	go run ./examples/limiter
 package main
