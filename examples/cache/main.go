@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -62,7 +63,7 @@ func main() {
 	}
 }
 
-func run(out io.Writer) error {
+func run(out io.Writer) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	nodes, err := local.Start(ctx, 3, ddata.Config{
@@ -71,7 +72,7 @@ func run(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
+	defer func() { err = errors.Join(err, local.Stop(ctx, nodes)) }()
 
 	var found atomic.Int32 // how often a price was found the dear way
 	var prices []*Prices

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -34,12 +35,12 @@ func main() {
 }
 
 // run serves until ctx is over, at ports from first on.
-func run(ctx context.Context, out io.Writer, first int, dir string) error {
+func run(ctx context.Context, out io.Writer, first int, dir string) (err error) {
 	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "shop", Roles: []string{"shop"}, Dir: dir})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = local.Stop(context.WithoutCancel(ctx), nodes) }()
+	defer func() { err = errors.Join(err, local.Stop(context.WithoutCancel(ctx), nodes)) }()
 	var handlers []http.Handler
 	for _, n := range nodes {
 		carts, err := start(n)

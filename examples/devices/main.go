@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -87,14 +88,14 @@ func main() {
 	}
 }
 
-func run(out io.Writer) error {
+func run(out io.Writer) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "devices", Roles: []string{"backend"}})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
+	defer func() { err = errors.Join(err, local.Stop(ctx, nodes)) }()
 	var regions []*sharding.Region[Command]
 	for _, n := range nodes {
 		g, err := start(n)

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -25,12 +26,12 @@ func main() {
 }
 
 // run serves until ctx is over, at ports from first on.
-func run(ctx context.Context, out io.Writer, first int) error {
+func run(ctx context.Context, out io.Writer, first int) (err error) {
 	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "flags", Roles: []string{"web"}})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = local.Stop(context.WithoutCancel(ctx), nodes) }()
+	defer func() { err = errors.Join(err, local.Stop(context.WithoutCancel(ctx), nodes)) }()
 	var handlers []http.Handler
 	for _, n := range nodes {
 		data, err := n.Replicator("web")

@@ -5,8 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/doctor/manifests"
 )
 
 // What is made is formatted, compiles, is sound to vet, and passes its tests.
@@ -37,6 +41,22 @@ func TestNew(t *testing.T) {
 		}
 		if !bytes.Contains(text, []byte("corner-shop")) || bytes.Contains(text, []byte("{{")) {
 			t.Errorf("%s is not filled in", name)
+		}
+	}
+	manifest, err := os.ReadFile(filepath.Join(dir, "manifests", "service.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, finding := range manifests.Check(map[string][]byte{"service.yaml": manifest}, manifests.Options{
+		Leave: 20 * time.Second, Founders: 2, Variables: manifests.Variables{Dir: "CORNER_SHOP_DIR"},
+	}) {
+		t.Errorf("the doctor says of the manifests: %s", finding)
+	}
+	// The second cluster finds what the first one has left.
+	for _, want := range []string{"2", "4"} {
+		answers := play(t, dir, filepath.Join(dir, "corner-shop"), "CORNER_SHOP")
+		if !slices.Equal(answers, []string{want, want}) {
+			t.Errorf("to add 2 and to read is answered %q, want twice %s", answers, want)
 		}
 	}
 	if err := generate(&out, "corner-shop", dir); err == nil || !strings.Contains(err.Error(), "is not empty") {

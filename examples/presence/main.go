@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -39,14 +40,14 @@ func main() {
 	}
 }
 
-func run(out io.Writer) error {
+func run(out io.Writer) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "chat", Roles: []string{"front"}})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = local.Stop(ctx, nodes[:2]) }()
+	defer func() { err = errors.Join(err, local.Stop(ctx, nodes[:2])) }()
 	var data []*ddata.Replicator
 	for _, n := range nodes {
 		r, err := n.Replicator("front")

@@ -7,6 +7,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -74,14 +75,14 @@ func main() {
 	}
 }
 
-func run(out io.Writer) error {
+func run(out io.Writer) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "spare", Roles: []string{"backend"}})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
+	defer func() { err = errors.Join(err, local.Stop(ctx, nodes)) }()
 	oldest, _ := nodes[0].View().Oldest("backend")
 	var regions []*sharding.Region[Ping]
 	for _, n := range nodes {

@@ -82,14 +82,14 @@ func main() {
 	}
 }
 
-func run(out io.Writer) error {
+func run(out io.Writer) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "votes", Roles: []string{"poll"}})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
+	defer func() { err = errors.Join(err, local.Stop(ctx, nodes)) }()
 	var data []*ddata.Replicator
 	for _, n := range nodes {
 		r, err := n.Replicator("poll")
