@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -35,21 +34,12 @@ func main() {
 }
 
 // run serves until ctx is over, at ports from first on.
-func run(ctx context.Context, out io.Writer, first int, dir string) (err error) {
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "shop", Roles: []string{"shop"}, Dir: dir})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, local.Stop(context.WithoutCancel(ctx), nodes)) }()
-	var handlers []http.Handler
-	for _, n := range nodes {
+func run(ctx context.Context, out io.Writer, first int, dir string) error {
+	cfg := ddata.Config{Name: "shop", Roles: []string{"shop"}, Dir: dir}
+	return local.Service(ctx, out, first, cfg, func(n *ddata.Node) (http.Handler, error) {
 		carts, err := start(n)
-		if err != nil {
-			return err
-		}
-		handlers = append(handlers, Shop{carts}.Handler())
-	}
-	return local.Serve(ctx, out, first, handlers...)
+		return Shop{carts}.Handler(), err
+	})
 }
 
 // start starts the carts on a node.

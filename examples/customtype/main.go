@@ -11,12 +11,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/examples/local"
@@ -31,36 +29,25 @@ func main() {
 	}
 }
 
-func run(out io.Writer) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "poll", Roles: []string{"poll"}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, local.Stop(ctx, nodes)) }()
-	for i, n := range nodes {
-		data, err := n.Replicator("poll")
-		if err != nil {
-			return err
+func run(out io.Writer) error {
+	cfg := ddata.Config{Name: "poll", Roles: []string{"poll"}}
+	start := func(n *ddata.Node) (*ddata.Replicator, error) { return n.Replicator("poll") }
+	return local.Run(3, cfg, start, func(ctx context.Context, _ []*ddata.Node, data []*ddata.Replicator) error {
+		for i, r := range data {
+			votes := uint64(10 * (i + 1))
+			err := ddata.Update(ctx, r, tea, ddata.WriteMajority, func(v *VotesTx) error { return v.Add(votes) })
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "node %d has got %d votes\n", i+1, votes)
 		}
-		votes := uint64(10 * (i + 1))
-		err = ddata.Update(ctx, data, tea, ddata.WriteMajority, func(v *VotesTx) error { return v.Add(votes) })
-		if err != nil {
-			return err
+		for i, r := range data {
+			all, err := ddata.Get(ctx, r, tea, ddata.ReadMajority)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(out, "node %d reads %d\n", i+1, all.Count)
 		}
-		fmt.Fprintf(out, "node %d has got %d votes\n", i+1, votes)
-	}
-	for i, n := range nodes {
-		data, err := n.Replicator("poll")
-		if err != nil {
-			return err
-		}
-		all, err := ddata.Get(ctx, data, tea, ddata.ReadMajority)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "node %d reads %d\n", i+1, all.Count)
-	}
-	return nil
+		return nil
+	})
 }

@@ -7,13 +7,11 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/examples/local"
@@ -75,43 +73,35 @@ func main() {
 	}
 }
 
-func run(out io.Writer) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "spare", Roles: []string{"backend"}})
-	if err != nil {
-		return err
+// start starts the echoes on a node. They answer with which node it is.
+func start(n *ddata.Node) (*sharding.Region[Ping], error) {
+	name := "another node"
+	if oldest, _ := n.View().Oldest("backend"); n.UID() == oldest.UID {
+		name = "the oldest node"
 	}
-	defer func() { err = errors.Join(err, local.Stop(ctx, nodes)) }()
-	oldest, _ := nodes[0].View().Oldest("backend")
-	var regions []*sharding.Region[Ping]
-	for _, n := range nodes {
-		name := "another node"
-		if n.UID() == oldest.UID {
-			name = "the oldest node"
+	return sharding.Start(n, sharding.EntityType[Ping]{
+		Identity:   sharding.Identity{Name: "Echo", Role: "backend", Shards: 20},
+		Messages:   sharding.CBOR[Ping](Ping{}),
+		New:        func(*sharding.Context[Ping]) sharding.Entity[Ping] { return Echo(name) },
+		Allocation: sharding.Allocation{Strategy: SpareOldest{}},
+		// the first homes are chosen when all three are there to be chosen from
+		Coordination: sharding.Coordination{MinRegions: 3},
+	})
+}
+
+func run(out io.Writer) error {
+	cfg := ddata.Config{Name: "spare", Roles: []string{"backend"}}
+	return local.Run(3, cfg, start, func(ctx context.Context, _ []*ddata.Node, on []*sharding.Region[Ping]) error {
+		answers := map[string]int{}
+		for i := range 100 {
+			name, err := sharding.Ask(ctx, on[i%3].Ref(fmt.Sprint("echo-", i)), Ping{})
+			if err != nil {
+				return err
+			}
+			answers[name]++
 		}
-		g, err := sharding.Start(n, sharding.EntityType[Ping]{
-			Identity:   sharding.Identity{Name: "Echo", Role: "backend", Shards: 20},
-			Messages:   sharding.CBOR[Ping](Ping{}),
-			New:        func(*sharding.Context[Ping]) sharding.Entity[Ping] { return Echo(name) },
-			Allocation: sharding.Allocation{Strategy: SpareOldest{}},
-			// the first homes are chosen when all three are there to be chosen from
-			Coordination: sharding.Coordination{MinRegions: 3},
-		})
-		if err != nil {
-			return err
-		}
-		regions = append(regions, g)
-	}
-	answers := map[string]int{}
-	for i := range 100 {
-		name, err := sharding.Ask(ctx, regions[i%3].Ref(fmt.Sprint("echo-", i)), Ping{})
-		if err != nil {
-			return err
-		}
-		answers[name]++
-	}
-	fmt.Fprintf(out, "of 100 entities %d are on the oldest node, and %d on the others\n", answers["the oldest node"],
-		answers["another node"])
-	return nil
+		fmt.Fprintf(out, "of 100 entities %d are on the oldest node, and %d on the others\n",
+			answers["the oldest node"], answers["another node"])
+		return nil
+	})
 }
