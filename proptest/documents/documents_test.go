@@ -31,11 +31,7 @@ func TestDocuments(t *testing.T) {
 		findings = slices.Concat(findings, d.Excerpts(root), d.Links(root, docs), d.Commands(root), long)
 	}
 	t.Logf("%d documents, %d sentences of %.1f words", len(docs), sum.Sentences, sum.Average())
-	stories, err := documents.Stories(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	findings = slices.Concat(findings, documents.Runs(root), stories)
+	findings = slices.Concat(findings, documents.Runs(root))
 	for _, f := range findings {
 		t.Error(f)
 	}
@@ -216,17 +212,5 @@ func TestFindings(t *testing.T) {
 				t.Errorf("found %q, want %q", got, c.want)
 			}
 		})
-	}
-}
-
-// A long story is found.
-func TestStories(t *testing.T) {
-	dir := tree(t, map[string]string{
-		"a/doc.go": "// A story.\n//\n" + strings.Repeat("// More.\n", 58) + "package a\n",
-		"b/doc.go": "// A story.\n//\n" + strings.Repeat("// More.\n", 59) + "package b\n",
-	})
-	got, err := documents.Stories(dir)
-	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "b/doc.go: a package comment of 61 lines") {
-		t.Errorf("found %q, %v", got, err)
 	}
 }
