@@ -59,6 +59,19 @@ func shopNode(ctx context.Context) (*ddata.Node, error) {
 	})
 }
 
+// onNode prints what use makes of such a node.
+func onNode(use func(context.Context, *ddata.Node) (int, error)) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	node, err := shopNode(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = node.Leave(ctx) }()
+	fmt.Println(use(ctx, node))
+}
+
 // useCarts starts the type on a node, tells a cart and asks it.
 func useCarts(ctx context.Context, node *ddata.Node) (total int, err error) {
 	region, err := sharding.Start(node, carts)
@@ -73,15 +86,7 @@ func useCarts(ctx context.Context, node *ddata.Node) (total int, err error) {
 }
 
 func Example_entities() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	node, err := shopNode(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = node.Leave(ctx) }()
-	fmt.Println(useCarts(ctx, node))
+	onNode(useCarts)
 	// Output: 2 <nil>
 }
 
@@ -178,27 +183,20 @@ type priceList map[string]int
 func (l priceList) Of(_ context.Context, name string) (int, error) { return l[name], nil }
 
 func Example_await() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	node, err := shopNode(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = node.Leave(ctx) }()
-	typ := carts
-	typ.New = func(*sharding.Context[Command]) sharding.Entity[Command] {
-		return &PricedCart{prices: priceList{"apple": 3}}
-	}
-	region, err := sharding.Start(node, typ)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := region.Tell(ctx, "cart-42", AddItem{"apple", 2}); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(sharding.Ask(ctx, region.Ref("cart-42"), Total{}))
+	onNode(func(ctx context.Context, node *ddata.Node) (total int, err error) {
+		typ := carts
+		typ.New = func(*sharding.Context[Command]) sharding.Entity[Command] {
+			return &PricedCart{prices: priceList{"apple": 3}}
+		}
+		region, err := sharding.Start(node, typ)
+		if err != nil {
+			return 0, err
+		}
+		if err := region.Tell(ctx, "cart-42", AddItem{"apple", 2}); err != nil {
+			return 0, err
+		}
+		return sharding.Ask(ctx, region.Ref("cart-42"), Total{})
+	})
 	// Output: 6 <nil>
 }
 
@@ -298,14 +296,6 @@ func deliver(ctx context.Context, node *ddata.Node) (total int, err error) {
 }
 
 func Example_deliver() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	node, err := shopNode(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer func() { _ = node.Leave(ctx) }()
-	fmt.Println(deliver(ctx, node))
+	onNode(deliver)
 	// Output: 2 <nil>
 }
