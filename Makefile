@@ -13,8 +13,8 @@ export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
 # Packages with goroutines are tested under the race detector, and all others without it. A test runs once: those that
 # the detector adds nothing to run without it, and two names of tests do both, because -short shortens them under it.
-RACED := ./examples/local ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
-         ./ddata/shutdown ./ddata/transport/... ./ddata/console/answers ./ddata/console/peers \
+RACED := ./examples/local ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler \
+         ./ddata/locks/... ./ddata/shutdown ./ddata/transport/... ./ddata/console/answers ./ddata/console/peers \
          ./ddata/events/recent ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
          ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
          ./sharding/remind/memory ./sharding/remind/rehash ./sharding/remind/replicated ./sharding/persistence/batch \

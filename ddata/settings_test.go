@@ -248,7 +248,8 @@ func TestTableOfSettings(t *testing.T) {
 		t.Errorf("the table names T.%s, which does not exist", name)
 	}
 	config := reflect.TypeFor[ddata.Config]()
-	rows := regexp.MustCompile(`(?m)^[a-z.\-]+(?:, [a-z.\-]+)* +([A-Z]\w+)\b(?:, ([A-Z]\w+)\b)?(?:[^.\w(]|$)`).FindAllStringSubmatch(doc, -1)
+	row := regexp.MustCompile(`(?m)^[a-z.\-]+(?:, [a-z.\-]+)* +([A-Z]\w+)\b(?:, ([A-Z]\w+)\b)?(?:[^.\w(]|$)`)
+	rows := row.FindAllStringSubmatch(doc, -1)
 	if len(rows) < 15 {
 		t.Errorf("only %d rows are understood", len(rows))
 	}

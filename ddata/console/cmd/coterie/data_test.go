@@ -193,7 +193,7 @@ func TestDataHelp(t *testing.T) {
 
 // The guide shows what help says.
 func TestHelpOfTheGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../../doc/tools.m" + "d")
+	guide, err := os.ReadFile("../../../doc/tools.md")
 	if err != nil {
 		t.Fatal(err)
 	}
