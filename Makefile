@@ -13,8 +13,8 @@ export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
 # Packages with goroutines are tested under the race detector, and all others without it. A test runs once: those that
 # the detector adds nothing to run without it, and two names of tests do both, because -short shortens them under it.
-RACED := ./examples/local ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
-         ./ddata/shutdown ./ddata/transport/... ./ddata/console/answers ./ddata/console/peers \
+RACED := ./examples/local ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler \
+         ./ddata/locks/... ./ddata/shutdown ./ddata/transport/... ./ddata/console/answers ./ddata/console/peers \
          ./ddata/events/recent ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
          ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
          ./sharding/remind/memory ./sharding/remind/rehash ./sharding/remind/replicated ./sharding/persistence/batch \
@@ -85,7 +85,8 @@ PLAIN_MODULES := $(PLAIN_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestReque
 PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$|^TestPage$$|^TestPeerProto$$
 PLAIN_MODULES := $(PLAIN_MODULES)|^TestPeerPekko$$
 
-# The first lines say in words what a machine without PostgreSQL, etcd or Chromium does not try.
+# The first lines say in words what a machine without PostgreSQL, etcd or Chromium does not try. The cache of tests does
+# not look at files outside of a module, such as the documents.
 modules: ## only the tests of the modules within
 	@cd sharding/persistence/postgres && $(GO) test -v -run '^TestFind$$' ./postgrestest | grep 'NOT TRIED' || true
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
@@ -93,7 +94,7 @@ modules: ## only the tests of the modules within
 	@cd bench/peers && $(GO) test -short -v -run '^TestPeerPekko$$' . | grep 'NOT TRIED' || true
 	$(call in_modules,$(GO) test -short -run '$(PLAIN_MODULES)' ./...)
 	$(call in_modules,$(GO) test -race -short -skip '$(PLAIN_MODULES)' ./...)
-	cd proptest/documents && $(GO) test -count=1 . # what is kept of a test knows only files of its module
+	$(GO) -C proptest/documents test -count=1 ./...
 
 # Where it cannot be tried, as in a shallow clone, it says so in words.
 upgrade: ## roll a cluster from the last release's build to this one, and back, under load (about two minutes)

@@ -11,7 +11,6 @@
 //	                                  runs five times, and keeps all figures; prints medians, too
 //
 // make compare OLD=a.txt NEW=b.txt compares two such texts, by benchstat. Package results says what is kept.
-//
 // make peers measures other libraries beside these benches; command bench/peers says how.
 //
 // -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second

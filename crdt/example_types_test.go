@@ -160,6 +160,8 @@ func ExampleValue() {
 // that anybody has seen.
 type Deployed map[string]int
 
+var _ crdt.State[Deployed] = Deployed{}
+
 // Kind is one that no other type of the application has.
 func (Deployed) Kind() crdt.Kind { return crdt.KindUser + 8 }
 

@@ -34,12 +34,13 @@ func ExampleNode_RunSingleton() {
 		return
 	}
 	<-writing
-	fmt.Println(reports)
+	var state ddata.SingletonState = reports.State()
+	fmt.Println(reports.Name(), "is", state)
 	fmt.Println("left:", node.Leave(ctx))
 	fmt.Println(reports)
 	// Output:
 	// writing reports in view 1
-	// singleton "reports" of backend: running
+	// reports is running
 	// stopped: membership: left the cluster
 	// left: <nil>
 	// singleton "reports" of backend: handed over

@@ -35,7 +35,7 @@ func TestLeasesThatPanic(t *testing.T) {
 		store.Panic("Save", 1)
 		mustClose(t, nodes[0])
 		until(t, nodes[1], "alone", func(v *view.View) bool { return len(v.Members) == 1 })
-		if e := <-told; !strings.HasPrefix(e.In, "Lease.") || !strings.HasPrefix(e.Panic, "rash ") || e.SoFar != 1 ||
+		if e := <-told; !strings.HasPrefix(e.In, "Lock.") || !strings.HasPrefix(e.Panic, "rash ") || e.SoFar != 1 ||
 			!strings.Contains(e.Stack, "rash.go") {
 			t.Errorf("%+v", e)
 		}

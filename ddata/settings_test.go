@@ -222,15 +222,20 @@ func TestAppVersionIsInTheView(t *testing.T) {
 	}
 }
 
-// The table of the reference's settings in the package comment names fields that exist, and all
+// The table of the reference's settings in design.md names fields that exist, and all
 // those of Timing.
 func TestTableOfSettings(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
+	page, err := os.ReadFile("design.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var tables []string
+	for _, m := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		tables = append(tables, m[1])
+	}
+	doc := strings.Join(tables, "\n")
 	named := map[string]bool{}
-	for _, m := range regexp.MustCompile(`\bT\.([A-Z]\w+)`).FindAllStringSubmatch(string(doc), -1) {
+	for _, m := range regexp.MustCompile(`\bT\.([A-Z]\w+)`).FindAllStringSubmatch(string(page), -1) {
 		named[m[1]] = true
 	}
 	for f := range reflect.TypeFor[membership.Timing]().Fields() {
@@ -243,7 +248,8 @@ func TestTableOfSettings(t *testing.T) {
 		t.Errorf("the table names T.%s, which does not exist", name)
 	}
 	config := reflect.TypeFor[ddata.Config]()
-	rows := regexp.MustCompile(`(?m)^//\t[a-z.\-]+(?:, [a-z.\-]+)* +([A-Z]\w+)\b(?:, ([A-Z]\w+)\b)?(?:[^.\w(]|$)`).FindAllStringSubmatch(string(doc), -1)
+	row := regexp.MustCompile(`(?m)^[a-z.\-]+(?:, [a-z.\-]+)* +([A-Z]\w+)\b(?:, ([A-Z]\w+)\b)?(?:[^.\w(]|$)`)
+	rows := row.FindAllStringSubmatch(doc, -1)
 	if len(rows) < 15 {
 		t.Errorf("only %d rows are understood", len(rows))
 	}

@@ -65,5 +65,3 @@ var highestLaws = proptest.Laws[Highest, *HighestTx, uint64]{
 func ExampleLaws() {
 	_ = func(t *testing.T) { highestLaws.Check(t) }
 }
-
-func TestHighest(t *testing.T) { highestLaws.Check(t) }

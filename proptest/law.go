@@ -1,6 +1,6 @@
 package proptest
 
-// law names a law in a failure, by its number in the package comment.
+// law names a law in a failure, by its number in design.md.
 type law string
 
 const (

@@ -81,10 +81,11 @@ func ExampleEntityType_onDrop() {
 			return err
 		}
 		d := <-dropped
-		fmt.Println(d.ID, "lost", d.Message.(AddItem).Name)
+		var why sharding.DropReason = d.Reason
+		fmt.Println(d.ID, "lost", d.Message.(AddItem).Name, "for want of room:", why == sharding.DropMailboxFull)
 		return nil
 	})
-	// Output: cart-42 lost pear
+	// Output: cart-42 lost pear for want of room: false
 }
 
 // The statistics of the cluster name the members that did not answer.

@@ -17,7 +17,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
-// What a type reports is what has happened, and what the table in the package comment lists; a
+// What a type reports is what has happened, and what the table in design.md lists; a
 // region that was closed reports nothing.
 func TestMetrics(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -18,7 +18,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/remember/journaled"
 )
 
-// TestSettings: what the table of settings in the package comment names exists, each row says
+// TestSettings: what the table of settings in design.md names exists, each row says
 // something of itself, and none comes twice.
 func TestSettings(t *testing.T) {
 	types := map[string]reflect.Type{
@@ -33,17 +33,15 @@ func TestSettings(t *testing.T) {
 		"ledger.Config":           reflect.TypeFor[ledger.Config](),
 		"delivery.ConsumerConfig": reflect.TypeFor[delivery.ConsumerConfig](),
 	}
-	text, err := os.ReadFile("doc.go")
+	text, err := os.ReadFile("design.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(text), "// # Settings\n")
+	_, table, _ := strings.Cut(string(text), "## Settings\n")
 	columns, rows := regexp.MustCompile(` {2,}`), map[string]bool{}
+	_, table, _ = strings.Cut(table, "```text\n")
+	table, _, _ = strings.Cut(table, "\n```")
 	for _, l := range strings.Split(table, "\n") {
-		l, is := strings.CutPrefix(l, "//\t")
-		if !is {
-			continue
-		}
 		row := columns.Split(l, 3)
 		if len(row) < 3 || row[2] == "" || rows[row[0]] {
 			t.Errorf("%q: want a setting, once, a name and a default or a reason", l)

@@ -31,42 +31,6 @@
 //	memory-of-…      one node, after collecting garbage                     an entry of a map
 //	sigstop-…        3 processes, 100 entities, one process stands still    none: rows say why
 //
-// # What the answers mean
-//
-// A write at majority is answered in Coterie and in Pekko when two of three nodes have it in memory. A read at
-// majority asks two of three in both. A remembered start is answered by nothing: the row counts entities that run.
-// In both libraries the id is on the disks of a majority before that. A tell is answered by nothing in any of them:
-// the row counts what entities got. Under a failover each entity is asked every 10 ms. The peers give an ask up after
-// a second; Coterie's asks have their default time.
-//
-// # Not fair to the peers
-//
-//   - Coterie has Preset Local: timers of tenths of a second. Pekko's defaults are made for networks: it waits 20 s
-//     before it takes a node out. The rows of pekko-tuned have timers of the same size as Coterie's; compare with
-//     those, or see failover-defaults. protoactor-go asks for the health of members every 2 s, its default.
-//   - Java needs more memory, and more time until its code is compiled. Each case of a peer runs unmeasured before it
-//     is measured (-warm, 10 s), and so do the callers of a failover. A start of entities is measured once, as one
-//     meets it, and so is a restart: both are of programs that have compiled little. A restart is one of nodes in a
-//     process that goes on, which spares the start of Java.
-//   - The set of ddata-add grows with each add, also in the time before it is measured, which Coterie does not have.
-//   - Each of Pekko's nodes has threads of its own, and three share this machine. On few cores they take turns.
-//   - protoactor-go has no tell by id: the row tells addresses that were looked up before, which spares it the look-up.
-//     That is to its advantage. Its asks encode with Protocol Buffers, and its connections are gRPC.
-//   - Senders of the peers have at most 32,768 notes under way, because nothing in them holds a sender back. Pekko's
-//     queue of a connection, 3,072 by default, was made as large as that.
-//   - The machine's other programs meet one measurement and not another. Run it more than once.
-//
-// # Not fair to Coterie
-//
-//   - Coterie encodes messages as CBOR, by reflection, as users do. Pekko's are written to bytes by hand, which is
-//     faster than what its users have.
-//   - Coterie's entities have leases, and effects that a fence refuses after a pause. The peers have no such thing, and
-//     spend nothing on it. The row of sigstop shows what that is worth: effects_after_sigcont are effects of entities
-//     that lived elsewhere at that time.
-//   - Coterie buffers messages for entities that move or whose home is not known, in order. So does Pekko;
-//     protoactor-go fails the call, or loses the message.
-//   - Coterie's benches are not warmed up beyond what they do themselves.
-//   - The types bench of Coterie measures its memory of a key as that of a store by itself, and the peer's is measured
-//     with a replicator. The log of changes, which goes once others have them, is not counted.
-//   - The raw limits do less than any library can: they have no membership, no placement and no replicas.
+// The file design.md says when each library answers, and what is fair to none of them: read it before
+// you quote a row.
 package main

@@ -94,9 +94,9 @@ func (p peers) write(b *strings.Builder) {
 	if len(p.rows) == 0 {
 		return
 	}
-	b.WriteString("\n## Peers\n\nMade by `make peers`; the package comment of bench/peers says what each work is, " +
-		"and what is not fair to the peers and to Coterie. A ratio above 1 says that the first named does better, of " +
-		"rates and of costs alike. ")
+	b.WriteString("\n## Peers\n\nMade by `make peers`; bench/peers/doc.go says what each work is, and " +
+		"bench/peers/design.md what is not fair to the peers and to Coterie. A ratio above 1 says that the first " +
+		"named does better, of rates and of costs alike. ")
 	for _, o := range p.origin {
 		fmt.Fprintf(b, "%s. ", o)
 	}

@@ -35,7 +35,7 @@ func TestActions(t *testing.T) {
 	}
 	for _, body := range []string{`{"do":"rebalance","type":"Cart"}`, `{"do":"passivate","type":"Cart","entity":"x"}`,
 		`{"do":"stop-shards","type":"Cart","shards":[1,2]}`,
-		fmt.Sprintf(`{"do":"move","type":"Cart","shards":[1],"node":"%.8s"}`, uidText(nodes[1].UID()))} {
+		fmt.Sprintf(`{"do":"move","type":"Cart","shards":[1],"node":"%v"}`, nodes[1].UID())} {
 		if text := act(hs[0], 200, body); text != "done on "+nodes[0].Addr() {
 			t.Errorf("%s: %s", body, text)
 		}

@@ -17,7 +17,7 @@ type Config struct {
 	// Others is what the consoles of other nodes may do on this node. With Read they look. With Operate they
 	// also have this node leave, drain, change its limits, look at the balance of a type whose coordinator it
 	// has, and act for entity types that were not started on their node. The rest of what they do reaches this
-	// node as what any member may do, and cannot be refused: see Trust in the package comment. Default: Read.
+	// node as what any member may do, and cannot be refused: see design.md. Default: Read.
 	Others Access
 
 	// NodeTimeout bounds the wait for one other node. What it has not said by then is missing from

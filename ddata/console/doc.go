@@ -42,23 +42,6 @@
 //   - Latencies, and what waits for journals and projections, are metrics: the console has them of nodes
 //     whose ddata.Config.Meter is one of package ddata/events/recent, which may stand before another.
 //
-// # Trust
-//
-// A node does what another node's console asks of it only if its own Config.Others is Operate. Its console asks
-// another node to act in these cases:
-//
-//   - leave, drain and limit, of that node
-//   - rebalance, if that node has the coordinator of the type; the others cannot do it
-//   - move, stop-shards and passivate, if the type was not started on the node whose console is asked, and move
-//     also if the type is a proxy there
-//
-// Everything else is done on the node whose console is asked, which only the access of the caller decides, and
-// reaches others as what any member may do: down and prepare-shutdown as proposals of a view, move as a write of
-// replicated data, stop-shards and passivate as the messages of sharding.Region.StopShards and
-// sharding.Region.Passivate. Members trust each other with that, with or without a console. So Config.Others keeps
-// consoles apart, and is no wall against a member: give Operate on no node to a caller that may not stop entities of
-// all nodes.
-//
 // # The page
 //
 // Each alarm on it opens its page of package runbook: what it means, what causes it, what to do.
@@ -67,4 +50,6 @@
 //
 //   - docs/light.png, docs/dark.png: three nodes, of which one was killed
 //   - docs/phone.png: the same on a phone
+//
+// The file design.md says what one node does because the console of another asks for it.
 package console

@@ -12,7 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
-// member finds a member of the installed view by its uid, the first eight digits of it, or its
+// member finds a member of the installed view by its uid, the last eight digits of it, or its
 // address.
 func (c *handler) member(name string) (view.Member, bool) {
 	return find(c.station.node.View(), name)
@@ -114,7 +114,7 @@ type silentType []api.Unanswered
 func (s silentType) Error() string {
 	var names []string
 	for _, u := range s {
-		names = append(names, fmt.Sprintf("%.8s %s: %s", u.UID, u.Addr, u.Why))
+		names = append(names, fmt.Sprintf("%s %s: %s", u.UID[max(0, len(u.UID)-8):], u.Addr, u.Why))
 	}
 	return "console: no node that answered has started the entity type, and there is no answer of " +
 		strings.Join(names, "; ")

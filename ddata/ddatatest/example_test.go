@@ -10,6 +10,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 )
 
+var _ ddatatest.TB = &test{}
+
 // test stands for the *testing.T of a test, which an example does not have.
 type test struct{ cleanups []func() }
 

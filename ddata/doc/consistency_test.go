@@ -67,6 +67,16 @@ func TestLevels(t *testing.T) {
 		if err := readsYourWrites(t.Context(), data[0], data[1]); err != nil {
 			t.Fatal(err)
 		}
+		has := func(node int, want int64) {
+			t.Helper()
+			ddatatest.AwaitValue(t, data[node], stock, func(pens crdt.PNCounter) error {
+				if pens.Value() != want {
+					return fmt.Errorf("node %d has %d", node, pens.Value())
+				}
+				return nil
+			})
+		}
+		has(2, -3) // soon after
 		c.Isolate(2)
 		if err := take(t.Context(), data[0], 1, ddata.WriteMajority); err != nil {
 			t.Errorf("two of three are enough: %v", err)
@@ -85,12 +95,7 @@ func TestLevels(t *testing.T) {
 		}
 		c.HealAll()
 		for i := range 3 {
-			ddatatest.AwaitValue(t, data[i], stock, func(pens crdt.PNCounter) error {
-				if pens.Value() != -16 {
-					return fmt.Errorf("node %d has %d", i, pens.Value())
-				}
-				return nil
-			})
+			has(i, -16)
 		}
 		// A linearizable read never goes back behind what another one has seen.
 		if n, err := left(t.Context(), data[1], ddata.ReadLinearizable); n != -16 || err != nil {

@@ -1,6 +1,6 @@
 package events
 
-// kinds are the events of this package, in the order of the table in the package comment. The
+// kinds are the events of this package, in the order of the table in design.md. The
 // layers above have more.
 var kinds = []Event{
 	ViewInstalled{}, MemberJoined{}, MemberUp{}, MemberLeaving{}, MemberRemoved{},

@@ -6,7 +6,7 @@ import (
 )
 
 // Listener hears of what happens on a node, one event a call. It switches on the types that it
-// wants; see the table in the package comment for when each comes. The events of the layers above,
+// wants; see the table in design.md for when each comes. The events of the layers above,
 // such as package sharding, come too.
 //
 //	OnEvent: func(e events.Event) {

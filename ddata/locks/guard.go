@@ -52,7 +52,7 @@ func guard(call, name string, panicked func(Panic), err *error) {
 
 // Lock implements Store.
 func (s *guardedStore) Lock(name, owner string) (l Lock, err error) {
-	defer guard("Store.Lease", name, s.panicked, &err)
+	defer guard("Store.Lock", name, s.panicked, &err)
 	door, err := s.Store.Lock(name, owner)
 	if err != nil {
 		return nil, err
@@ -62,45 +62,45 @@ func (s *guardedStore) Lock(name, owner string) (l Lock, err error) {
 
 // Acquire implements Lock.
 func (l *guardedLease) Acquire(ctx context.Context, lost func(error)) (ok bool, err error) {
-	defer guard("Lease.Acquire", l.name, l.panicked, &err)
+	defer guard("Lock.Acquire", l.name, l.panicked, &err)
 	return l.door.Acquire(ctx, lost)
 }
 
 // Release implements Lock.
 func (l *guardedLease) Release(ctx context.Context) (err error) {
-	defer guard("Lease.Release", l.name, l.panicked, &err)
+	defer guard("Lock.Release", l.name, l.panicked, &err)
 	return l.door.Release(ctx)
 }
 
 // Until implements Lock.
 func (l *guardedLease) Until() (until time.Time) {
 	var err error
-	defer guard("Lease.Until", l.name, l.panicked, &err)
+	defer guard("Lock.Until", l.name, l.panicked, &err)
 	return l.door.Until()
 }
 
 // Load implements Lock.
 func (l *guardedLease) Load(ctx context.Context) (record []byte, err error) {
-	defer guard("Lease.Load", l.name, l.panicked, &err)
+	defer guard("Lock.Load", l.name, l.panicked, &err)
 	return l.door.Load(ctx)
 }
 
 // Save implements Lock.
 func (l *guardedLease) Save(ctx context.Context, record []byte) (err error) {
-	defer guard("Lease.Save", l.name, l.panicked, &err)
+	defer guard("Lock.Save", l.name, l.panicked, &err)
 	return l.door.Save(ctx, record)
 }
 
 // Close implements Lock.
 func (l *guardedLease) Close() (err error) {
-	defer guard("Lease.Close", l.name, l.panicked, &err)
+	defer guard("Lock.Close", l.name, l.panicked, &err)
 	return l.door.Close()
 }
 
 // Holder implements Holder: empty if the door does not.
 func (l *guardedLease) Holder(ctx context.Context) (holder string) {
 	var err error
-	defer guard("Lease.Holder", l.name, l.panicked, &err)
+	defer guard("Lock.Holder", l.name, l.panicked, &err)
 	if h, ok := l.door.(Holder); ok {
 		return h.Holder(ctx)
 	}

@@ -48,18 +48,18 @@ func TestGuarded(t *testing.T) {
 		told = nil
 	}
 	_, err := s.Lock("none", "me")
-	demand("Store.Lease", err)
+	demand("Store.Lock", err)
 	l, err := s.Lock("a", "me")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ok, err := l.Acquire(t.Context(), nil)
-	demand("Lease.Acquire", err)
+	demand("Lock.Acquire", err)
 	_, err = l.Load(t.Context())
-	demand("Lease.Load", err)
-	demand("Lease.Save", l.Save(t.Context(), nil))
-	demand("Lease.Release", l.Release(t.Context()))
-	demand("Lease.Close", l.Close())
+	demand("Lock.Load", err)
+	demand("Lock.Save", l.Save(t.Context(), nil))
+	demand("Lock.Release", l.Release(t.Context()))
+	demand("Lock.Close", l.Close())
 	until, holder := l.Until(), l.(locks.Holder).Holder(t.Context())
 	if ok || !until.IsZero() || holder != "" || len(told) != 2 {
 		t.Errorf("acquired %t, held until %v by %q; told %d times", ok, until, holder, len(told))

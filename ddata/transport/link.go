@@ -17,7 +17,7 @@ import (
 )
 
 // link is one outgoing direction: a queue, and the goroutine that dials and has a session on each
-// connection; see the diagram in the package comment.
+// connection; see the diagram in design.md.
 type link struct {
 	*ports
 	peer   NodeID // zero: a link of SendAddr, to the process that listens at addr

@@ -63,54 +63,44 @@ func main() {
 }
 
 func run(out io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{
-		Name: "prices", Roles: []string{"shop"}, Expire: map[string]time.Duration{"price/*": time.Hour},
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
-
 	var found atomic.Int32 // how often a price was found the dear way
-	var prices []*Prices
-	for _, n := range nodes {
+	start := func(n *ddata.Node) (*Prices, error) {
 		data, err := n.Replicator("shop")
-		if err != nil {
-			return err
-		}
-		prices = append(prices, &Prices{data, func(context.Context, string) (int, error) {
+		return &Prices{data, func(context.Context, string) (int, error) {
 			found.Add(1)
 			return 499, nil
-		}})
+		}}, err
 	}
-	cents, err := prices[0].Get(ctx, "pen")
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "node 1: a pen costs", cents, "cents; found", found.Load(), "time")
-
-	// The others have it as soon as it has come to them. Watch waits for that here.
-	for change, err := range ddata.Watch(ctx, prices[2].data, priceOf("pen")) {
+	return local.Run(3, ddata.Config{
+		Name: "prices", Roles: []string{"shop"}, Expire: map[string]time.Duration{"price/*": time.Hour},
+	}, start, func(ctx context.Context, _ []*ddata.Node, prices []*Prices) error {
+		cents, err := prices[0].Get(ctx, "pen")
 		if err != nil {
 			return err
 		}
-		if _, ok := change.Value.Get(); ok {
-			break
-		}
-	}
-	if cents, err = prices[2].Get(ctx, "pen"); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "node 3: a pen costs", cents, "cents; found", found.Load(), "time")
+		fmt.Fprintln(out, "node 1: a pen costs", cents, "cents; found", found.Load(), "time")
 
-	if err := prices[1].Forget(ctx, "pen"); err != nil {
-		return err
-	}
-	if cents, err = prices[1].Get(ctx, "pen"); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, "node 2: forgot it, then found it again:", cents, "cents; found", found.Load(), "times")
-	return nil
+		// The others have it as soon as it has come to them. Watch waits for that here.
+		for change, err := range ddata.Watch(ctx, prices[2].data, priceOf("pen")) {
+			if err != nil {
+				return err
+			}
+			if _, ok := change.Value.Get(); ok {
+				break
+			}
+		}
+		if cents, err = prices[2].Get(ctx, "pen"); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "node 3: a pen costs", cents, "cents; found", found.Load(), "time")
+
+		if err := prices[1].Forget(ctx, "pen"); err != nil {
+			return err
+		}
+		if cents, err = prices[1].Get(ctx, "pen"); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "node 2: forgot it, then found it again:", cents, "cents; found", found.Load(), "times")
+		return nil
+	})
 }

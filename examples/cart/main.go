@@ -1,8 +1,8 @@
 // Command cart serves shopping carts over HTTP from three nodes. A cart is an entity that keeps its
 // events in the replicated data of the nodes, so no database is needed: a cart outlives the node that it
-// is on, and with Dir a stop of all nodes.
+// is on, and with a directory a stop of all nodes. The directory is cart-data, if no other is named.
 //
-//	go run ./examples/cart cart-data
+//	go run ./examples/cart
 //	curl -X POST 'http://127.0.0.1:8080/carts/alice/items?item=pen&count=2'
 //	curl http://127.0.0.1:8081/carts/alice
 package main
@@ -35,20 +35,11 @@ func main() {
 
 // run serves until ctx is over, at ports from first on.
 func run(ctx context.Context, out io.Writer, first int, dir string) error {
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "shop", Roles: []string{"shop"}, Dir: dir})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(context.WithoutCancel(ctx), nodes) }()
-	var handlers []http.Handler
-	for _, n := range nodes {
+	cfg := ddata.Config{Name: "shop", Roles: []string{"shop"}, Dir: dir}
+	return local.Service(ctx, out, first, cfg, func(n *ddata.Node) (http.Handler, error) {
 		carts, err := start(n)
-		if err != nil {
-			return err
-		}
-		handlers = append(handlers, Shop{carts}.Handler())
-	}
-	return local.Serve(ctx, out, first, handlers...)
+		return Shop{carts}.Handler(), err
+	})
 }
 
 // start starts the carts on a node.

@@ -27,22 +27,13 @@ func main() {
 
 // run serves until ctx is over, at ports from first on.
 func run(ctx context.Context, out io.Writer, first int) error {
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "chat", Roles: []string{"web"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(context.WithoutCancel(ctx), nodes) }()
-	var handlers []http.Handler
-	for _, n := range nodes {
+	cfg := ddata.Config{Name: "chat", Roles: []string{"web"}}
+	return local.Service(ctx, out, first, cfg, func(n *ddata.Node) (http.Handler, error) {
 		data, err := n.Replicator("web")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rooms, err := sharding.Start(n, roomType(data))
-		if err != nil {
-			return err
-		}
-		handlers = append(handlers, Web{data, rooms}.Handler())
-	}
-	return local.Serve(ctx, out, first, handlers...)
+		return Web{data, rooms}.Handler(), err
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,15 +20,15 @@ func main() {
 	store := flag.String("store", "lmdb", "where the events are: lmdb, a file of the one node, or ddata, "+
 		"the replicated data of three nodes")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: counter [-store lmdb|ddata] DIRECTORY")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: counter [-store lmdb|ddata] [DIRECTORY]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() != 1 {
+	if flag.NArg() > 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(os.Stdout, *store, flag.Arg(0)); err != nil {
+	if err := run(os.Stdout, *store, cmp.Or(flag.Arg(0), "counter-data")); err != nil {
 		log.Fatal(err)
 	}
 }

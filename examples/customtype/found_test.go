@@ -1,4 +1,4 @@
-package customtype
+package main
 
 import (
 	"regexp"

@@ -88,39 +88,27 @@ func main() {
 }
 
 func run(out io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "devices", Roles: []string{"backend"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
-	var regions []*sharding.Region[Command]
-	for _, n := range nodes {
-		g, err := start(n)
+	cfg := ddata.Config{Name: "devices", Roles: []string{"backend"}}
+	return local.Run(3, cfg, start, func(ctx context.Context, _ []*ddata.Node, on []*sharding.Region[Command]) error {
+		devices := on[0]
+		const many = 1000
+		for i := range many {
+			id, report := fmt.Sprint("device-", i), Report{Celsius: float64(i % 40)}
+			if _, err := sharding.Ask(ctx, devices.Ref(id), report); err != nil {
+				return err
+			}
+		}
+		for i, g := range on {
+			few := g.Stats().Active <= activeMax
+			fmt.Fprintf(out, "node %d has at most %d of %d devices in memory: %t\n", i+1, activeMax, many, few)
+		}
+
+		d, err := sharding.Ask(ctx, devices.Ref("device-7"), Read{})
 		if err != nil {
 			return err
 		}
-		regions = append(regions, g)
-	}
-	devices := regions[0]
-
-	const many = 1000
-	for i := range many {
-		id, report := fmt.Sprint("device-", i), Report{Celsius: float64(i % 40)}
-		if _, err := sharding.Ask(ctx, devices.Ref(id), report); err != nil {
-			return err
-		}
-	}
-	for i, g := range regions {
-		few := g.Stats().Active <= activeMax
-		fmt.Fprintf(out, "node %d has at most %d of %d devices in memory: %t\n", i+1, activeMax, many, few)
-	}
-
-	d, err := sharding.Ask(ctx, devices.Ref("device-7"), Read{})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "device-7 starts again for a question: %d report, at most %.0f degrees\n", d.Reports, d.Highest)
-	return nil
+		fmt.Fprintf(out, "device-7 starts again for a question: %d report, at most %.0f degrees\n", d.Reports,
+			d.Highest)
+		return nil
+	})
 }

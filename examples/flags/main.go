@@ -26,18 +26,9 @@ func main() {
 
 // run serves until ctx is over, at ports from first on.
 func run(ctx context.Context, out io.Writer, first int) error {
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "flags", Roles: []string{"web"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(context.WithoutCancel(ctx), nodes) }()
-	var handlers []http.Handler
-	for _, n := range nodes {
+	cfg := ddata.Config{Name: "flags", Roles: []string{"web"}}
+	return local.Service(ctx, out, first, cfg, func(n *ddata.Node) (http.Handler, error) {
 		data, err := n.Replicator("web")
-		if err != nil {
-			return err
-		}
-		handlers = append(handlers, Service{data}.Handler())
-	}
-	return local.Serve(ctx, out, first, handlers...)
+		return Service{data}.Handler(), err
+	})
 }

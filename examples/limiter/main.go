@@ -1,6 +1,6 @@
 // Command limiter limits how many requests a client may make, whichever node they reach: an entity for
 // each client holds a bucket of tokens. It is exact, and costs a hop within the cluster. A limiter that
-// has seen nothing for a minute is passivated: its bucket would be full.
+// has seen nothing until its bucket is full is passivated.
 //
 //	go run ./examples/limiter
 package main
@@ -47,14 +47,14 @@ func (b *Bucket) Receive(ctx *sharding.Context[Allow], _ Allow) error {
 	return ctx.Reply(true)
 }
 
-// bucketType is the entity type.
-func bucketType() sharding.EntityType[Allow] {
-	return sharding.EntityType[Allow]{
+// start starts the limiters on a node.
+func start(n *ddata.Node) (*sharding.Region[Allow], error) {
+	return sharding.Start(n, sharding.EntityType[Allow]{
 		Identity:    sharding.Identity{Name: "Limiter", Role: "front"},
 		Messages:    sharding.CBOR[Allow](Allow{}),
 		New:         func(*sharding.Context[Allow]) sharding.Entity[Allow] { return &Bucket{burst, time.Now()} },
 		Passivation: sharding.Passivation{Strategy: passivation.Strategy{IdleTimeout: burst * interval}},
-	}
+	})
 }
 
 func main() {
@@ -64,33 +64,21 @@ func main() {
 }
 
 func run(out io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "api", Roles: []string{"front"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
-	var limiters []*sharding.Region[Allow]
-	for _, n := range nodes {
-		g, err := sharding.Start(n, bucketType())
-		if err != nil {
-			return err
-		}
-		limiters = append(limiters, g)
-	}
-	for _, client := range []string{"alice", "bob"} {
-		allowed := 0
-		for i := range 8 { // each request comes to another node
-			ok, err := sharding.Ask(ctx, limiters[i%3].Ref(client), Allow{})
-			if err != nil {
-				return err
+	cfg := ddata.Config{Name: "api", Roles: []string{"front"}}
+	return local.Run(3, cfg, start, func(ctx context.Context, _ []*ddata.Node, on []*sharding.Region[Allow]) error {
+		for _, client := range []string{"alice", "bob"} {
+			allowed := 0
+			for i := range 8 { // each request comes to another node
+				ok, err := sharding.Ask(ctx, on[i%3].Ref(client), Allow{})
+				if err != nil {
+					return err
+				}
+				if ok {
+					allowed++
+				}
 			}
-			if ok {
-				allowed++
-			}
+			fmt.Fprintf(out, "%s: %d of 8 requests are allowed\n", client, allowed)
 		}
-		fmt.Fprintf(out, "%s: %d of 8 requests are allowed\n", client, allowed)
-	}
-	return nil
+		return nil
+	})
 }

@@ -56,10 +56,16 @@ func StartAt(ctx context.Context, binds []string, c ddata.Config) (nodes []*ddat
 	return nodes, nil
 }
 
-// Stop stops the whole cluster in order.
+// Stop stops the whole cluster in order. Nodes that have ended before are left out.
 func Stop(ctx context.Context, nodes []*ddata.Node) error {
-	errs := []error{nodes[0].PrepareForShutdown(ctx)}
+	var errs []error
 	for _, n := range nodes {
+		if n.Err() != nil {
+			continue
+		}
+		if len(errs) == 0 {
+			errs = append(errs, n.PrepareForShutdown(ctx))
+		}
 		errs = append(errs, n.Leave(ctx))
 	}
 	return errors.Join(errs...)

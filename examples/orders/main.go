@@ -8,12 +8,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -109,48 +107,37 @@ func main() {
 	}
 }
 
-func run(out io.Writer) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 4, ddata.Config{Name: "shop", Roles: []string{"shop"}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, local.Stop(ctx, nodes[:3])) }()
-	var regions []*sharding.Region[Command]
-	for _, n := range nodes {
-		g, err := start(n)
+func run(out io.Writer) error {
+	cfg := ddata.Config{Name: "shop", Roles: []string{"shop"}}
+	return local.Run(4, cfg, start, func(
+		ctx context.Context, nodes []*ddata.Node, regions []*sharding.Region[Command],
+	) error {
+		// The front is on the first node; the customer is wherever its shard is. With a Queue in Config the
+		// producer would not forget its orders when its own process dies.
+		front, err := delivery.NewProducer(regions[0], delivery.Config{ID: "front"})
 		if err != nil {
 			return err
 		}
-		regions = append(regions, g)
-	}
-
-	// The front is on the first node; the customer is wherever its shard is. With a Queue in Config the
-	// producer would not forget its orders when its own process dies.
-	front, err := delivery.NewProducer(regions[0], delivery.Config{ID: "front"})
-	if err != nil {
-		return err
-	}
-	defer front.Close()
-	const orders = 100
-	for i := range orders {
-		if err := front.Send(ctx, "alice", Order{Number: i + 1, Cents: 150}); err != nil {
-			return err
-		}
-		if i == orders/2 { // a node dies in the middle: it may be that of alice
-			if err := nodes[3].Close(); err != nil {
+		defer front.Close()
+		const orders = 100
+		for i := range orders {
+			if err := front.Send(ctx, "alice", Order{Number: i + 1, Cents: 150}); err != nil {
 				return err
 			}
+			if i == orders/2 { // a node dies in the middle: it may be that of alice
+				if err := nodes[3].Close(); err != nil {
+					return err
+				}
+			}
 		}
-	}
-	if err := front.Flush(ctx); err != nil { // all are confirmed
-		return err
-	}
-	a, err := sharding.Ask(ctx, regions[0].Ref("alice"), Spent{})
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "alice has made %d orders, and spent %d cents\n", a.Last, a.Cents)
-	return nil
+		if err := front.Flush(ctx); err != nil { // all are confirmed
+			return err
+		}
+		a, err := sharding.Ask(ctx, regions[0].Ref("alice"), Spent{})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "alice has made %d orders, and spent %d cents\n", a.Last, a.Cents)
+		return nil
+	})
 }

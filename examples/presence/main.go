@@ -13,7 +13,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -40,43 +39,31 @@ func main() {
 }
 
 func run(out io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "chat", Roles: []string{"front"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(ctx, nodes[:2]) }()
-	var data []*ddata.Replicator
-	for _, n := range nodes {
-		r, err := n.Replicator("front")
-		if err != nil {
-			return err
-		}
-		data = append(data, r)
-	}
-
-	for i, users := range [][]string{{"alice"}, {"bob"}, {"carol", "alice"}} {
-		for _, u := range users {
-			if err := connect(ctx, data[i], u, true); err != nil {
-				return err
+	cfg := ddata.Config{Name: "chat", Roles: []string{"front"}}
+	start := func(n *ddata.Node) (*ddata.Replicator, error) { return n.Replicator("front") }
+	return local.Run(3, cfg, start, func(ctx context.Context, nodes []*ddata.Node, data []*ddata.Replicator) error {
+		for i, users := range [][]string{{"alice"}, {"bob"}, {"carol", "alice"}} {
+			for _, u := range users {
+				if err := connect(ctx, data[i], u, true); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	if err := show(ctx, out, data[0], "alice bob carol"); err != nil {
-		return err
-	}
-	if err := connect(ctx, data[1], "bob", false); err != nil {
-		return err
-	}
-	if err := show(ctx, out, data[0], "alice carol"); err != nil {
-		return err
-	}
-	// The third node dies without a word. carol was connected to it alone, alice to the first one, too.
-	if err := nodes[2].Close(); err != nil {
-		return err
-	}
-	return show(ctx, out, data[0], "alice")
+		if err := show(ctx, out, data[0], "alice bob carol"); err != nil {
+			return err
+		}
+		if err := connect(ctx, data[1], "bob", false); err != nil {
+			return err
+		}
+		if err := show(ctx, out, data[0], "alice carol"); err != nil {
+			return err
+		}
+		// The third node dies without a word. carol was connected to it alone, alice to the first one, too.
+		if err := nodes[2].Close(); err != nil {
+			return err
+		}
+		return show(ctx, out, data[0], "alice")
+	})
 }
 
 // show prints the set when it is what it should become.

@@ -183,7 +183,8 @@ func (d *demo) killCoordinator() error {
 	if err := d.account(d.nodes[coordinator]); err != nil {
 		return err
 	}
-	d.note("kill -9 of "+d.nodes[coordinator].name, "kill -9 of %s, which has the coordinator", d.nodes[coordinator].name)
+	name := d.nodes[coordinator].name
+	d.note("kill -9 of "+name, "kill -9 of %s, which has the coordinator", name)
 	killed := time.Now()
 	d.nodes[coordinator].kill()
 	d.ended(coordinator)

@@ -5,12 +5,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"time"
+	"slices"
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/examples/local"
@@ -23,61 +24,38 @@ type SpareOldest struct{}
 
 // Allocate implements allocation.Strategy: the emptiest region that may have shards.
 func (SpareOldest) Allocate(_ allocation.UID, _ allocation.ShardID, a *allocation.Allocations) (allocation.UID, bool) {
-	homes := homes(a)
-	if len(homes) == 0 {
-		return 0, false // ask again later
+	oldest, others := split(a)
+	if len(others) == 0 {
+		return oldest.UID, oldest.UID != 0 // none: ask again later
 	}
-	best := homes[0]
-	for _, r := range homes[1:] {
-		if r.Count < best.Count {
-			best = r
-		}
-	}
-	return best.UID, true
+	emptiest := slices.MinFunc(others, func(x, y allocation.Region) int { return cmp.Compare(x.Count, y.Count) })
+	return emptiest.UID, true
 }
 
-// Rebalance implements allocation.Strategy: what is on a region that should have none moves, some
-// shards at a time.
-func (SpareOldest) Rebalance(a *allocation.Allocations, inProgress []allocation.ShardID) (move []allocation.ShardID) {
+// Rebalance implements allocation.Strategy: what is on the oldest moves, some shards at a time. It has
+// shards when it was alone, or when the node that was the oldest has left.
+func (SpareOldest) Rebalance(a *allocation.Allocations, inProgress []allocation.ShardID) []allocation.ShardID {
 	const most = 10
-	may := map[allocation.UID]bool{}
-	for _, r := range homes(a) {
-		may[r.UID] = true
-	}
-	if len(may) == 0 || len(inProgress) > 0 {
+	oldest, others := split(a)
+	if len(others) == 0 || len(inProgress) > 0 {
 		return nil
 	}
-	for _, r := range a.Regions {
-		if !may[r.UID] {
-			move = append(move, a.ShardsOf(r.UID)...)
-		}
-	}
-	return move[:min(len(move), most)]
+	shards := a.ShardsOf(oldest.UID)
+	return shards[:min(len(shards), most)]
 }
 
-// homes are the regions that may have shards: all but the oldest, and those that are leaving.
-func homes(a *allocation.Allocations) (some []allocation.Region) {
-	var stay []allocation.Region
+// split returns the oldest region, and the others. Those that are leaving are neither.
+func split(a *allocation.Allocations) (oldest allocation.Region, others []allocation.Region) {
 	for _, r := range a.Regions {
 		if !r.Leaving {
-			stay = append(stay, r)
+			others = append(others, r)
 		}
 	}
-	if len(stay) <= 1 {
-		return stay
+	slices.SortFunc(others, func(x, y allocation.Region) int { return cmp.Compare(x.UpNumber, y.UpNumber) })
+	if len(others) == 0 {
+		return oldest, nil
 	}
-	oldest := stay[0]
-	for _, r := range stay[1:] {
-		if r.UpNumber < oldest.UpNumber {
-			oldest = r
-		}
-	}
-	for _, r := range stay {
-		if r.UID != oldest.UID {
-			some = append(some, r)
-		}
-	}
-	return some
+	return others[0], others[1:]
 }
 
 // Ping is answered with the name of the node.
@@ -95,43 +73,35 @@ func main() {
 	}
 }
 
+// start starts the echoes on a node. They answer with which node it is.
+func start(n *ddata.Node) (*sharding.Region[Ping], error) {
+	name := "another node"
+	if oldest, _ := n.View().Oldest("backend"); n.UID() == oldest.UID {
+		name = "the oldest node"
+	}
+	return sharding.Start(n, sharding.EntityType[Ping]{
+		Identity:   sharding.Identity{Name: "Echo", Role: "backend", Shards: 20},
+		Messages:   sharding.CBOR[Ping](Ping{}),
+		New:        func(*sharding.Context[Ping]) sharding.Entity[Ping] { return Echo(name) },
+		Allocation: sharding.Allocation{Strategy: SpareOldest{}},
+		// the first homes are chosen when all three are there to be chosen from
+		Coordination: sharding.Coordination{MinRegions: 3},
+	})
+}
+
 func run(out io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "spare", Roles: []string{"backend"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
-	oldest, _ := nodes[0].View().Oldest("backend")
-	var regions []*sharding.Region[Ping]
-	for _, n := range nodes {
-		name := "another node"
-		if n.UID() == oldest.UID {
-			name = "the oldest node"
+	cfg := ddata.Config{Name: "spare", Roles: []string{"backend"}}
+	return local.Run(3, cfg, start, func(ctx context.Context, _ []*ddata.Node, on []*sharding.Region[Ping]) error {
+		answers := map[string]int{}
+		for i := range 100 {
+			name, err := sharding.Ask(ctx, on[i%3].Ref(fmt.Sprint("echo-", i)), Ping{})
+			if err != nil {
+				return err
+			}
+			answers[name]++
 		}
-		g, err := sharding.Start(n, sharding.EntityType[Ping]{
-			Identity:   sharding.Identity{Name: "Echo", Role: "backend", Shards: 20},
-			Messages:   sharding.CBOR[Ping](Ping{}),
-			New:        func(*sharding.Context[Ping]) sharding.Entity[Ping] { return Echo(name) },
-			Allocation: sharding.Allocation{Strategy: SpareOldest{}},
-			// the first homes are chosen when all three are there to be chosen from
-			Coordination: sharding.Coordination{MinRegions: 3},
-		})
-		if err != nil {
-			return err
-		}
-		regions = append(regions, g)
-	}
-	answers := map[string]int{}
-	for i := range 100 {
-		name, err := sharding.Ask(ctx, regions[i%3].Ref(fmt.Sprint("echo-", i)), Ping{})
-		if err != nil {
-			return err
-		}
-		answers[name]++
-	}
-	fmt.Fprintf(out, "of 100 entities %d are on the oldest node, and %d on the others\n", answers["the oldest node"],
-		answers["another node"])
-	return nil
+		fmt.Fprintf(out, "of 100 entities %d are on the oldest node, and %d on the others\n",
+			answers["the oldest node"], answers["another node"])
+		return nil
+	})
 }

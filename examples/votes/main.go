@@ -12,7 +12,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -83,42 +82,31 @@ func main() {
 }
 
 func run(out io.Writer) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "votes", Roles: []string{"poll"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = local.Stop(ctx, nodes) }()
-	var data []*ddata.Replicator
-	for _, n := range nodes {
-		r, err := n.Replicator("poll")
+	cfg := ddata.Config{Name: "votes", Roles: []string{"poll"}}
+	start := func(n *ddata.Node) (*ddata.Replicator, error) { return n.Replicator("poll") }
+	return local.Run(3, cfg, start, func(ctx context.Context, _ []*ddata.Node, data []*ddata.Replicator) error {
+		for i := range 300 {
+			candidate := "tea"
+			if i%5 < 2 {
+				candidate = "coffee"
+			}
+			if err := vote(ctx, data[i%3], candidate); err != nil {
+				return err
+			}
+		}
+		winner, err := end(ctx, data[1])
 		if err != nil {
 			return err
 		}
-		data = append(data, r)
-	}
-	for i := range 300 {
-		candidate := "tea"
-		if i%5 < 2 {
-			candidate = "coffee"
-		}
-		if err := vote(ctx, data[i%3], candidate); err != nil {
+		sums, err := ddata.Get(ctx, data[2], counted, ddata.ReadAll)
+		if err != nil {
 			return err
 		}
-	}
-	winner, err := end(ctx, data[1])
-	if err != nil {
-		return err
-	}
-	sums, err := ddata.Get(ctx, data[2], counted, ddata.ReadAll)
-	if err != nil {
-		return err
-	}
-	for candidate, n := range sums.All() {
-		fmt.Fprintln(out, candidate, n)
-	}
-	fmt.Fprintln(out, "the winner is", winner)
-	fmt.Fprintln(out, "a late vote:", vote(ctx, data[0], "coffee"))
-	return nil
+		for candidate, n := range sums.All() {
+			fmt.Fprintln(out, candidate, n)
+		}
+		fmt.Fprintln(out, "the winner is", winner)
+		fmt.Fprintln(out, "a late vote:", vote(ctx, data[0], "coffee"))
+		return nil
+	})
 }

@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -75,48 +74,42 @@ func main() {
 	}
 }
 
-func run(out io.Writer) (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	nodes, err := local.Start(ctx, 3, ddata.Config{Name: "jobs", Roles: []string{"worker"}})
+// start takes part in the work on a node.
+func start(n *ddata.Node) (*ddata.Replicator, error) {
+	data, err := n.Replicator("worker")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, local.Stop(ctx, nodes[:2])) }()
-	var data []*ddata.Replicator
-	for _, n := range nodes {
-		r, err := n.Replicator("worker")
-		if err != nil {
-			return err
-		}
-		data = append(data, r)
-		_, err = daemon.Start(n, daemon.Config{
-			Name: "squares", Role: "worker", Count: workers, KeepAliveInterval: time.Second, KeepAliveThrottle: -1,
-			Run: func(ctx context.Context, w daemon.Worker) error { return work(ctx, r, w.Number) },
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for job := range jobs {
-		if err := enqueue(ctx, data[0], job); err != nil {
-			return err
-		}
-		if job == jobs/2 { // a node dies with its workers
-			if err := nodes[2].Close(); err != nil {
+	_, err = daemon.Start(n, daemon.Config{
+		Name: "squares", Role: "worker", Count: workers, KeepAliveInterval: time.Second, KeepAliveThrottle: -1,
+		Run: func(ctx context.Context, w daemon.Worker) error { return work(ctx, data, w.Number) },
+	})
+	return data, err
+}
+
+func run(out io.Writer) error {
+	cfg := ddata.Config{Name: "jobs", Roles: []string{"worker"}}
+	return local.Run(3, cfg, start, func(ctx context.Context, nodes []*ddata.Node, data []*ddata.Replicator) error {
+		for job := range jobs {
+			if err := enqueue(ctx, data[0], job); err != nil {
 				return err
 			}
+			if job == jobs/2 { // a node dies with its workers
+				if err := nodes[2].Close(); err != nil {
+					return err
+				}
+			}
 		}
-	}
-	for change, err := range ddata.Watch(ctx, data[0], done) {
-		if err != nil {
-			return err
+		for change, err := range ddata.Watch(ctx, data[0], done) {
+			if err != nil {
+				return err
+			}
+			if change.Value.Len() == jobs {
+				last, _ := change.Value.Get(jobs - 1)
+				fmt.Fprintf(out, "%d jobs are done; the square of %d is %d\n", jobs, jobs-1, last)
+				break
+			}
 		}
-		if change.Value.Len() == jobs {
-			last, _ := change.Value.Get(jobs - 1)
-			fmt.Fprintf(out, "%d jobs are done; the square of %d is %d\n", jobs, jobs-1, last)
-			break
-		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -7,7 +7,9 @@
 //   - Commands in the text name packages, jobs of the Makefile, benchmarks and tests that exist.
 //   - A link leads to a file, and to a heading of it.
 //   - Sentences are short: at most 18 words on the average, and none above 40.
-//   - A package comment has at most 60 lines.
+//   - The figures of the front page are those of the report ([Figures]).
+//
+// Run the tests with -count=1: the cache of tests does not look at files outside of the module.
 //
 // Command documents (cmd/documents) writes the excerpts anew. The package is a module of its own,
 // because the library needs no parser of Markdown.

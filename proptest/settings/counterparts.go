@@ -10,7 +10,7 @@ import (
 
 // table is one of those beside the code that say what stands here for each setting of Pekko.
 type table struct {
-	dir     string // the table is in its package comment, or in the page on its design
+	dir     string // the table is in the page on its design
 	heading string
 	short   string // begins what the table writes shorter
 	long    string // what that stands for
@@ -45,33 +45,31 @@ func Counterparts(root fs.FS) (map[string][]string, error) {
 var (
 	columns = regexp.MustCompile(` {2,}`)
 	setting = regexp.MustCompile(`^[A-Za-z]+(?:\.[A-Z][A-Za-z]*)*$`)
-	section = regexp.MustCompile(`(?m)^(?:// )?#+ `)
+	section = regexp.MustCompile(`(?m)^#+ `)
 )
 
 // rows returns the rows of the table: a setting of Pekko, and what stands for it.
 func (t table) rows(root fs.FS) (out [][2]string, err error) {
-	for _, file := range []string{"design.m" + "d", "doc.go"} {
-		text, err := fs.ReadFile(root, path.Join(t.dir, file))
-		if err != nil {
-			continue // the table is in the other one
-		}
-		_, after, _ := strings.Cut(string(text), t.heading)
-		if end := section.FindStringIndex(after); end != nil {
-			after = after[:end[0]]
-		}
-		for line := range strings.Lines(after) {
-			row := columns.Split(strings.TrimSpace(strings.TrimPrefix(line, "//\t")), 3)
-			if len(row) > 1 && row[0] != "" && !strings.HasPrefix(row[0], "(") {
-				left, under := strings.CutPrefix(row[0], "...")
-				if under {
-					left = "split-brain-resolver." + left
-				}
-				out = append(out, [2]string{left, row[1]})
+	text, err := fs.ReadFile(root, path.Join(t.dir, "design.md"))
+	if err != nil {
+		return nil, err
+	}
+	_, after, _ := strings.Cut(string(text), t.heading)
+	if end := section.FindStringIndex(after); end != nil {
+		after = after[:end[0]]
+	}
+	for line := range strings.Lines(after) {
+		row := columns.Split(strings.TrimSpace(line), 3)
+		if len(row) > 1 && row[0] != "" && !strings.HasPrefix(row[0], "(") {
+			left, under := strings.CutPrefix(row[0], "...")
+			if under {
+				left = "split-brain-resolver." + left
 			}
+			out = append(out, [2]string{left, row[1]})
 		}
 	}
 	if len(out) < 10 {
-		return nil, fmt.Errorf("no table below %q in the comment or design of %s", strings.TrimSpace(t.heading), t.dir)
+		return nil, fmt.Errorf("no table below %q in the page on the design of %s", strings.TrimSpace(t.heading), t.dir)
 	}
 	return out, nil
 }

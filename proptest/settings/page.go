@@ -124,6 +124,9 @@ const head = `# Settings
 These are all settings of a service, made by ` + "`go run ./proptest/settings/cmd/settings`" + ` from the source.
 A comment of a field is the only place where a setting is explained.
 
+A first service needs few of them: of ` + "`ddata.Config`" + ` Name, Bind, Seeds or Discovery, BootstrapExpect, Roles, Dir and
+LeaveOnSIGTERM, and of ` + "`sharding.EntityType`" + ` Identity, Messages and New.
+
 A field that is left zero takes its default. Bounds of numbers are what Validate takes, with all else at its default.
 Where a comment names them, they are its words. The last column has the settings of Pekko and Akka that stand for the
 same; those below ` + "`akka.cluster`" + ` have the same names in both. A time is a ` + "`time.Duration`" + `.

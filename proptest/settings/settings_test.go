@@ -263,41 +263,36 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestCounterparts reads a table from a package comment and from a document.
+// TestCounterparts reads a table from the page on a design.
 func TestCounterparts(t *testing.T) {
 	const lines = "downing-provider, ...active-strategy  Downing   KeepMajority\n" +
 		"...stable-after        T.StableAfter, T.CrashStableAfter   5 s\n" +
 		"...down-if-alone, role    downing.KeepOldest.DownIfAlone, Role   off\n" +
 		"(none)     FormatMax   x\nlog     none: it is so\n"
 	more := strings.Repeat("x      Seeds     y\n", 10)
-	comment := "// # Settings of the reference: the cluster\n//\n//\t" +
-		strings.ReplaceAll(strings.TrimSuffix(lines+more, "\n"), "\n", "\n//\t") +
-		"\n//\n// # Next\n//\n//\ty     Roles    z\n"
 	page := "## Settings of the reference: the cluster\n\n```text\n" + lines + more +
 		"```\n\n## Next\n\ny     Roles    z\n"
-	for name, text := range map[string]string{"ddata/doc.go": comment, "ddata/design.m" + "d": page} {
-		rows, err := tables[0].rows(fstest.MapFS{name: {Data: []byte(text)}})
-		if err != nil {
-			t.Fatal(err)
+	rows, err := tables[0].rows(fstest.MapFS{"ddata/design.md": {Data: []byte(page)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, r := range rows {
+		for _, n := range tables[0].names(r[1]) {
+			got[n] = append(got[n], r[0])
 		}
-		got := map[string][]string{}
-		for _, r := range rows {
-			for _, n := range tables[0].names(r[1]) {
-				got[n] = append(got[n], r[0])
-			}
+	}
+	for n, want := range map[string]string{
+		"ddata.Config.Downing":                 "downing-provider, ...active-strategy",
+		"ddata.Config.Timing.CrashStableAfter": "split-brain-resolver.stable-after",
+		"downing.KeepOldest.Role":              "split-brain-resolver.down-if-alone, role",
+	} {
+		if !slices.Equal(got[n], []string{want}) {
+			t.Errorf("%s has %q, want %q", n, got[n], want)
 		}
-		for n, want := range map[string]string{
-			"ddata.Config.Downing":                 "downing-provider, ...active-strategy",
-			"ddata.Config.Timing.CrashStableAfter": "split-brain-resolver.stable-after",
-			"downing.KeepOldest.Role":              "split-brain-resolver.down-if-alone, role",
-		} {
-			if !slices.Equal(got[n], []string{want}) {
-				t.Errorf("%s: %s has %q, want %q", name, n, got[n], want)
-			}
-		}
-		if got["ddata.Config.Roles"] != nil || got["ddata.Config.FormatMax"] != nil ||
-			len(got["ddata.Config.Seeds"]) != 10 {
-			t.Errorf("%s: %v", name, got)
-		}
+	}
+	if got["ddata.Config.Roles"] != nil || got["ddata.Config.FormatMax"] != nil ||
+		len(got["ddata.Config.Seeds"]) != 10 {
+		t.Error(got)
 	}
 }

@@ -8,15 +8,7 @@
 // its time. Its history of each entity goes to a checker of linearizability (porcupine): there must be an
 // order of all operations, in which each stands between its beginning and its answer, that explains all
 // answers by the Model. An operation without an answer may stand anywhere after its beginning, and need
-// not have taken effect.
-//
-//	func TestAccount(t *testing.T) {
-//		simtest.Entity[Command, int]{
-//			Start: func(n *simtest.Node) (sharding.EntityType[Command], error) { return account(n.Journal()) },
-//			Op:    func(t *rapid.T) simtest.Op[Command] { return simtest.Ask(Deposit{Amount: 1}) },
-//			Model: func(balance int, _ Command) (int, any) { return balance + 1, balance + 1 },
-//		}.Check(t)
-//	}
+// not have taken effect. The examples show an entity, a [Singleton], and a data type ([Data]).
 //
 // An operation may be one that a producer delivers ([Deliver], package sharding/delivery): each node has a
 // producer then, which in half of the worlds has a queue that survives its node. To the Model a delivered
@@ -30,20 +22,11 @@
 // one begins and each 50 ms; tokens rise; a run is under way in the end, or has ended by itself. What runs
 // write outside is the user's Invariant, which is asked after each [Node.Call].
 //
-//	func TestReports(t *testing.T) {
-//		var sent store
-//		simtest.Singleton{
-//			Begin:     func() { sent = store{} },
-//			Run:       func(ctx context.Context, n *simtest.Node, token ddata.FencingToken) error { return report(ctx, n, &sent, token) },
-//			Invariant: func() error { return sent.twice() },
-//		}.Check(t)
-//	}
-//
 // # What happens in a world
 //
 // Nodes crash and start again, stand still as after SIGSTOP, leave in order and come back, are cut off,
 // and have disks that stall. They stand still in the middle of a call to a store until another node has
-// taken over; stores are not reached, fail, and lose answers. Shards are handed off with all that. In the
+// taken over. Stores are not reached, fail, and lose answers. Shards are handed off with all that. In the
 // end all is well, and each entity must answer a last question.
 //
 // # Guarantees

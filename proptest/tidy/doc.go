@@ -18,6 +18,8 @@
 //     cannot matter;
 //   - docs: every exported name is explained, by a comment that begins with it; every package has
 //     its story in doc.go and nowhere else;
+//   - examples: every type that a user names is shown by an Example that runs; surface.go has the
+//     packages, and the exceptions with their reasons;
 //   - names: no util, common or helpers;
 //   - size: files and functions stay short enough to be read at a sitting, the median ones much
 //     shorter;

@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"path"
@@ -26,13 +27,22 @@ func checkDocs(m *Module) []Finding {
 	return sorted(out)
 }
 
-// story looks for the package comment: in doc.go, or for a command in any file.
+// storyMax is how many lines a package comment has at most.
+const storyMax = 60
+
+// story looks for the package comment: in doc.go, or for a command in any file. It is short.
 func (p *Package) story() []Finding {
 	var told bool
 	var out []Finding
 	for _, f := range p.Files {
+		if f.AST.Doc == nil {
+			continue
+		}
+		if n := strings.Count(strings.TrimSpace(f.AST.Doc.Text()), "\n") + 1; n > storyMax {
+			out = append(out, Finding{File: f.Name, Line: 1, Rule: "docs", Text: fmt.Sprintf(
+				"a package comment of %d lines, at most %d: move tables and proofs to a page beside it", n, storyMax)})
+		}
 		switch {
-		case f.AST.Doc == nil:
 		case p.Name == "main" || path.Base(f.Name) == "doc.go":
 			told = true
 		default:

@@ -190,6 +190,7 @@ var ranks = []rankRow{
 	{"sharding/projection", 13, false, "events of entities reach a handler, by workers, whatever wrote them"},
 	{"sharding/projection/replicated", 14, false, "offsets are registers of replicated data, whatever is carried"},
 	{"sharding/projection/projectiontest", 14, false, "the laws of the port to offsets, for every implementation"},
+	{"sharding/doc", 14, false, "guides of entities are code that users would write"},
 	{"sharding/persistence/postgres/readmodel", 14, false,
 		"effects and offsets share a transaction, whatever the events are"},
 	{"proptest/defect", -20, true, "the errors that can be planted are names, whatever machine has them"},

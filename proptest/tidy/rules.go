@@ -22,6 +22,7 @@ func Rules() []Rule {
 		{"behind", "a library that many packages set up is set up in many ways", checkBehind},
 		{"maporder", "the order of a map must never reach an effect, an encoding, a digest or a String", checkMapOrder},
 		{"docs", "an exported name without a comment has a contract that only its author knows", checkDocs},
+		{"examples", "a type is learned from a program that uses it", checkExamples},
 		{"names", "util, common and helpers are where a subject was not found", checkNames},
 		{"size", "what does not fit on a few screens is not read before it is changed", checkSize},
 		{"spread", "what has many parts has several subjects, and is never read from top to bottom", checkSpread},

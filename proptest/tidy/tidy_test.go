@@ -3,6 +3,7 @@ package tidy
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -27,6 +28,55 @@ func TestTree(t *testing.T) {
 				t.Errorf("%s (%s)", f, r.Why)
 			}
 		})
+	}
+}
+
+// TestListsOfExamples: what the lists of rule examples name is there.
+func TestListsOfExamples(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, _, err := FindRoot(wd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, why := range unrun { // order: each is looked at by itself
+		if surface[dir] == "" || why == "" {
+			t.Errorf("unrun has %s, which is not in surface, or has no reason", dir)
+		}
+	}
+	for _, e := range unshown {
+		if surface[e.Dir] == "" || e.Why == "" {
+			t.Errorf("unshown has %s, which is not in surface, or has no reason", e.Dir)
+		}
+	}
+	for dir := range surface { // order: each is looked at by itself
+		if _, err := os.Stat(filepath.Join(root, dir, "doc.go")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestShown shows what an Example shows: a type by its own name, by that of a function that returns it, and
+// by that of a constant. One without output shows nothing.
+func TestShown(t *testing.T) {
+	m, err := parse("example.org/m", map[string][]byte{
+		"a/a.go": []byte("package a\ntype (A int; B int; C int; D int; E struct{})\nfunc NewB() (*B, error)\n" +
+			"const (\nC1 C = iota\nC2\n)\n"),
+		"a/a_test.go": []byte("package a_test\nimport \"example.org/m/a\"\n" +
+			"func ExampleA() {\n_, _ = a.NewB()\n_ = a.C2\n// Output:\n}\n" +
+			"func ExampleD() {\n_ = a.E{}\n}\n"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := m.Packages[0]
+	shown := p.shown(m.Path, p.declared())
+	for name, want := range map[string]bool{"A": true, "B": true, "C": true, "D": false, "E": false} {
+		if shown[name] != want {
+			t.Errorf("%s: %v", name, shown[name])
+		}
 	}
 }
 
@@ -150,6 +200,12 @@ var ruleCases = []struct {
 	{"map keys sorted", "maporder", "crdt/a.go",
 		"package crdt\nimport (\n\"maps\"\n\"slices\"\n)\nfunc f(x map[int]int) []int { return " +
 			"slices.Sorted(maps.Keys(x)) }", nil},
+	{"no example", "examples", "ddata/tracing/a.go",
+		"package tracing\ntype Flag struct{}\nfunc New() *Flag { return nil }",
+		[]string{"no Example with output shows Flag"}},
+	{"an example of an inner package", "examples", "crdt/cbor/a.go", "package cbor\ntype Reader struct{}", nil},
+	{"a type that a page of exceptions has", "examples", "sharding/a.go", "package sharding\ntype Ports struct{}",
+		[]string{"Continuer is an exception"}},
 	{"no doc", "docs", "crdt/doc.go",
 		"// Package crdt is.\npackage crdt\nfunc F() {}\ntype T struct{}\nfunc (T) M() {}\nconst C = 1",
 		[]string{"F has", "T has", "M has", "C has"}},
@@ -164,6 +220,9 @@ var ruleCases = []struct {
 	{"doc of another name", "docs", "crdt/doc.go", "// Package crdt is.\npackage crdt\n// F is.\nfunc G() {}",
 		[]string{":4: docs: the comment of G"}},
 	{"no doc.go", "docs", "crdt/a.go", "// Package crdt is.\npackage crdt", []string{"no doc.go"}},
+	{"a story", "docs", "crdt/doc.go", "// A story.\n" + strings.Repeat("// More.\n", 59) + "package crdt\n", nil},
+	{"a long story", "docs", "crdt/doc.go", "// A story.\n" + strings.Repeat("// More.\n", 60) + "package crdt\n",
+		[]string{"crdt/doc.go:1: docs: a package comment of 61 lines"}},
 	{"command", "docs", "examples/a/main.go", "// Command a is.\npackage main\nfunc F() {}", nil},
 	{"long function", "size", "crdt/a.go", "package crdt\nfunc f() {" + long + "}",
 		[]string{":2: size: function f of 81 lines, at most 70"}},
@@ -217,8 +276,8 @@ var ruleCases = []struct {
 	{"a term", "language", "ddata/runloop/a.go", "package runloop\ntype (\nPermit int\n)", nil},
 	{"a term that has gone", "language", "ddata/runloop/a.go", "package runloop\ntype Pass int",
 		[]string{"ddata/runloop:0: language: Permit is a term of this package"}},
-	{"a page of the tree", "words", "crdt/design.m" + "d", "Comments name design.m" + "d.", nil},
-	{"a page of elsewhere", "words", "crdt/design.m" + "d", "Comments name house.m" + "d.", []string{":1: words"}},
+	{"a page of the tree", "words", "crdt/design.md", "Comments name design.md.", nil},
+	{"a page of elsewhere", "words", "crdt/design.md", "Comments name house.m" + "d.", []string{":1: words"}},
 	{"a link", "words", "README.md", "[a](notes.m" + "d)\n[notes.m" + "d](a)", []string{":2: words"}},
 	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
 }

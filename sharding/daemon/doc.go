@@ -38,17 +38,5 @@
 //   - Large sets: a round of keep-alives tells one worker after the other, so it is meant for up to
 //     a few thousand.
 //
-// # Metrics
-//
-// With a ddata.Config.Meter each set reports these, beside those of its entity type. What is called
-// no gauge is a counter since the node has started the set.
-//
-//	coterie_daemon_workers{name}                   gauge: workers whose Run runs here; over all nodes it should be as many as are wanted
-//	coterie_daemon_workers_wanted{name}            gauge: workers that shall run, on the node that keeps them alive; elsewhere 0
-//	coterie_daemon_rescaling{name}                 gauge: 1 while a rescale is in progress, on that node
-//	coterie_daemon_rescales_total{name}            rescales that this node has completed
-//	coterie_daemon_keep_alives_total{name}         how often this node has told a worker to run
-//	coterie_daemon_keep_alives_failed_total{name}  of these, those that did not get on their way
-//	coterie_daemon_starts_total{name}              calls of Run here: many more than there are workers say that they end
-//	coterie_daemon_failures_total{name}            of these, those that ended with an error before they were to, or with a panic
+// The file design.md has a table of the metrics.
 package daemon

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/daemon"
 )
 
@@ -53,4 +54,40 @@ func Example() {
 	// worker 2 of 3
 	// <nil>
 	// worker 0 of 1, revision 1
+}
+
+// The type of the workers can be adapted, and what is written of the set can be read.
+func ExampleProcess() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	node, err := ddata.Start(ctx, ddata.Config{
+		Name: "shop", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = node.Leave(ctx) }()
+
+	began := make(chan struct{}, 2)
+	indexers, err := daemon.Start(node, daemon.Config{
+		Name: "indexers", Role: "backend", Count: 2, WorkersMax: 10,
+		Run: func(ctx context.Context, _ daemon.Worker) error {
+			began <- struct{}{}
+			<-ctx.Done()
+			return nil
+		},
+		Adapt: func(t *sharding.EntityType[daemon.Command]) { t.HandOff.StopTimeout = time.Second },
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	<-began
+	<-began
+	var state daemon.State
+	state, written, err := indexers.State(ctx)
+	fmt.Println(state.Count, "workers", written, err)
+	// Output: 2 workers true <nil>
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 )
 
-// The metrics of a set of workers on one node; the table in the package comment explains them.
+// The metrics of a set of workers on one node; the table in design.md explains them.
 var (
 	mWorkers = metric("coterie_daemon_workers", "Workers whose Run runs here.", events.Gauge)
 	mWanted  = metric("coterie_daemon_workers_wanted",

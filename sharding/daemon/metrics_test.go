@@ -11,7 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 )
 
-// What the nodes report together is what runs, and what the table in the package comment lists; a
+// What the nodes report together is what runs, and what the table in design.md lists; a
 // node that has ended reports nothing.
 func TestMetrics(t *testing.T) {
 	meters := []*eventstest.Meter{

@@ -9,7 +9,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// The metrics of an entity type on one node; the table in the package comment explains them.
+// The metrics of an entity type on one node; the table in design.md of package sharding explains them.
 var (
 	mEntities    = gauge("coterie_sharding_entities", "Entities that are active, starting or stopping here.")
 	mActive      = gauge("coterie_sharding_active_entities", "Of these, those that run, or stop.")

@@ -46,20 +46,5 @@
 //   - Clocks set back: a producer that is started again without a Queue is known as the later one
 //     by its clock; see ErrSuperseded.
 //
-// # Metrics
-//
-// With a ddata.Config.Meter each producer and each type that consumes reports these. What is called
-// no gauge is a counter: since the producer was started, or since the region was.
-//
-//	coterie_delivery_unconfirmed_messages{type,producer}  gauge: messages that the producer holds: near BufferMax callers wait
-//	coterie_delivery_unconfirmed_bytes{type,producer}     gauge: what they take of BufferBytes
-//	coterie_delivery_sent_total{type,producer}            messages that were sent, each time
-//	coterie_delivery_resent_total{type,producer}          of these, those that had been sent before: after a loss, a move or a failure of the handler
-//	coterie_delivery_confirmed_total{type,producer}       messages that entities have confirmed
-//	coterie_delivery_window_full_total{type,producer}     messages that had to wait because their entity's window was full: it is slower than its senders
-//	coterie_delivery_buffer_full_total{type,producer}     calls that had to wait because the producer held all that BufferMax or BufferBytes allow
-//	coterie_delivery_queue_failures_total{type,producer}  batches that the Queue has failed to store
-//	coterie_delivery_duplicates_total{type}               messages that had come to an entity of this node before, and were not handled again
-//	coterie_delivery_failed_total{type}                   deliveries that handlers on this node have not confirmed, and that are tried again
-//	coterie_delivery_refused_total{type}                  messages for which an entity of this node had no room: ConsumerConfig.BufferMax, ProducersMax
+// The file design.md has a table of the metrics.
 package delivery

@@ -9,7 +9,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
-// The metrics of producers and consumers; the table in the package comment explains them.
+// The metrics of producers and consumers; the table in design.md explains them.
 var (
 	mUnconfirmed = ofProducer("coterie_delivery_unconfirmed_messages",
 		"Messages that the producer holds.", events.Gauge)

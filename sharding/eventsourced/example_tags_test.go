@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
-	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -81,22 +78,4 @@ func ExampleBehavior_tags() {
 	// "alice" 2 booked
 	// "bob" 2 booked
 	// <nil>
-}
-
-// The README shows the query of this example, letter by letter.
-func TestReadmeQuery(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile("example_tags_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(file), "journal persistence.Reader) error {\n")
-	query, _, _ := strings.Cut(rest, "\treturn nil\n}\n")
-	query = strings.ReplaceAll("\n"+query, "\n\t", "\n")
-	if len(query) < 50 || !strings.Contains(string(readme), "```go"+query+"```") {
-		t.Errorf("the README does not show this query:%s", query)
-	}
 }

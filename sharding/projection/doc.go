@@ -47,18 +47,5 @@
 //   - After a Pause with AtLeastOnce a handler may run for Config.LookInterval more.
 //   - Deleted events are not seen: see eventsourced.Snapshot.DeleteEvents.
 //
-// # Metrics
-//
-// With a ddata.Config.Meter each projection reports these, beside those of its workers. What is
-// called no gauge is a counter since the node has started the projection.
-//
-//	coterie_projection_parts{name}                  gauge: parts that this node has; over all nodes it should be Config.Parts
-//	coterie_projection_failing{name}                gauge: of these, those that have failed and wait for their next try
-//	coterie_projection_overdue{name}                gauge: of these, those whose handler runs for longer than Config.HandleTimeout
-//	coterie_projection_lag_seconds{name}            gauge: the age of the oldest event that was read here and is not handled; 0: there is none
-//	coterie_projection_events_total{name}           events that were handled here
-//	coterie_projection_skipped_total{name}          events that Config.Skip has given up
-//	coterie_projection_failures_total{name}         failures of any kind
-//	coterie_projection_fenced_total{name}           of these, those because another claim has taken over
-//	coterie_projection_saves_total{name}            how often an offset was saved
+// The file design.md has a table of the metrics.
 package projection

@@ -9,7 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 )
 
-// The metrics of a projection on one node; the table in the package comment explains them.
+// The metrics of a projection on one node; the table in design.md explains them.
 var (
 	mParts   = metric("coterie_projection_parts", "Parts that this node has.", events.Gauge)
 	mFailing = metric("coterie_projection_failing", "Parts that have failed and wait for their next try.", events.Gauge)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/passivation"
+	"github.com/coterie-go/coterie/sharding/remember"
 	"github.com/coterie-go/coterie/sharding/shardingtest"
 )
 
@@ -56,6 +57,8 @@ var cartType = sharding.EntityType[Command]{
 	New:         func(*sharding.Context[Command]) sharding.Entity[Command] { return &Cart{} },
 }
 
+var _ shardingtest.TB = &test{}
+
 // test stands for the *testing.T of a test, which an example does not have.
 type test struct{ cleanups []func() }
 
@@ -87,4 +90,46 @@ func Example() {
 	// 5 <nil>
 	// [{To:warehouse Msg:{Count:5} Asked:false Raw:[]}]
 	// false
+}
+
+// A store fails as the test wants. Here it has the carts that are remembered.
+func ExampleFaults() {
+	t := &test{}
+	defer t.end()
+
+	ids := &remember.Memory{}
+	remembered := cartType
+	remembered.Remember = sharding.Remember{Entities: true, Store: ids}
+	n := shardingtest.NewNode(t, "backend")
+	k := shardingtest.On(n, remembered)
+	var store shardingtest.Hooked = ids
+	faults := n.Faults(store)
+	faults.Fail(1, "Update") // the first write of an id fails, and is repeated
+	var asked *shardingtest.Question[int] = shardingtest.StartAsk(k, "cart-1", Total{})
+	fmt.Println("answered:", asked.Answered())
+	total, err := asked.Wait() // time passes
+	fmt.Println(total, err)
+
+	n.Restart() // all that was in memory is gone
+	fmt.Println("active:", k.Active("cart-1"))
+	// Output:
+	// answered: false
+	// 0 <nil>
+	// active: true
+}
+
+// What entities post to a box of the node is kept.
+func ExampleBox() {
+	t := &test{}
+	defer t.end()
+
+	k := shardingtest.New(t, cartType)
+	var box *shardingtest.Box = k.Box("audit")
+	_ = k.Tell("cart-1", AddItem{Count: 2})
+	fmt.Println(len(box.Posts()), "posts")
+	var sent []shardingtest.Sent[Command] = k.Others().Sent()
+	fmt.Println(len(sent), "messages to others")
+	// Output:
+	// 0 posts
+	// 0 messages to others
 }

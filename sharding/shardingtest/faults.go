@@ -19,13 +19,16 @@ type Hooked interface {
 	Before(fn func(ctx context.Context, call string) error)
 }
 
-// Faults has calls of a store fail. Its methods may be called from any goroutine.
+// Faults has calls of a store fail. A method is named as in its port, such as Append of
+// persistence.Journal and SaveStates of persistence.States. A test fails at its end if none of the calls that
+// were to have a fault was ever called. Its methods may be called from any goroutine.
 type Faults struct {
 	n *Node
 
 	mu    sync.Mutex
 	rules []*rule
 	calls []string
+	named [][]string // of each fault, the calls that were to have it
 }
 
 // rule is what happens to some calls.
@@ -52,7 +55,19 @@ func (n *Node) Faults(store Hooked) *Faults {
 	}); ok {
 		s.After(f.after)
 	}
+	n.t.Cleanup(f.check)
 	return f
+}
+
+// check finds faults of a method that was never called: its name is wrong, or the test does not test
+// what it means to.
+func (f *Faults) check() {
+	for _, names := range f.named {
+		if !slices.ContainsFunc(names, func(call string) bool { return slices.Contains(f.calls, call) }) {
+			f.n.t.Errorf("shardingtest: %q was to have a fault, and was never called; the calls were %q", names,
+				slices.Compact(slices.Sorted(slices.Values(f.calls))))
+		}
+	}
 }
 
 // Fail has the next calls fail with ErrFault, without an effect: those of the named methods, or of all.
@@ -85,6 +100,9 @@ func (f *Faults) add(what fault, times int, calls []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rules = append(f.rules, &rule{left: times, calls: calls, fault: what})
+	if len(calls) > 0 {
+		f.named = append(f.named, calls)
+	}
 }
 
 // take takes the first fault of some kinds that a call has.

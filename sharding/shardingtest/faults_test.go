@@ -3,6 +3,7 @@ package shardingtest
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func account() sharding.EntityType[book] {
 }
 
 // accounts is a kit of entities with events in a store.
-func accounts(t *testing.T, store *memory.Store) *Kit[book] {
+func accounts(t TB, store *memory.Store) *Kit[book] {
 	t.Helper()
 	typ, err := eventsourced.Persist(account(), eventsourced.Behavior[book, booked, int]{
 		Journal: store, Events: schema.CBOR(schema.Type("booked", booked{})),
@@ -41,13 +42,13 @@ func accounts(t *testing.T, store *memory.Store) *Kit[book] {
 		Apply: func(balance int, e booked) int { return balance + e.Cents },
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	return New(t, typ)
 }
 
 // states is a kit of entities with a stored value.
-func states(t *testing.T, store *memory.Store) *Kit[book] {
+func states(t TB, store *memory.Store) *Kit[book] {
 	t.Helper()
 	typ, err := durablestate.Persist(account(), durablestate.Behavior[book, booked]{
 		States: store, Schema: schema.CBOR(schema.Type("balance", booked{})),
@@ -57,7 +58,7 @@ func states(t *testing.T, store *memory.Store) *Kit[book] {
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	return New(t, typ)
 }
@@ -73,7 +74,7 @@ func books(t *testing.T, k *Kit[book], cents, want int) {
 // What is stored survives a crash and a move, whatever keeps it.
 func TestStoredState(t *testing.T) {
 	both(t, func(t *testing.T) {
-		for _, start := range []func(*testing.T, *memory.Store) *Kit[book]{accounts, states} {
+		for _, start := range []func(TB, *memory.Store) *Kit[book]{accounts, states} {
 			k := start(t, &memory.Store{})
 			books(t, k, 5, 5)
 			k.Restart()
@@ -94,7 +95,7 @@ func TestFaults(t *testing.T) {
 			k := accounts(t, store)
 			f := k.Faults(store)
 			books(t, k, 5, 5)
-			f.Fail(1, "LoadSnapshots") // which is not called
+			f.Fail(1, "Load") // which is called at the restart, and once more
 			times := 2
 			if name == "hang" {
 				times = 1 // a second one would take longer than an entity waits for its store
@@ -113,6 +114,25 @@ func TestFaults(t *testing.T) {
 			books(t, k, 0, 7)
 		}
 	})
+}
+
+// A test whose fault can never come fails: it would test nothing.
+func TestFaultThatNeverComes(t *testing.T) {
+	text := textOf(t, func(f *failing) {
+		store := &memory.Store{}
+		k := accounts(f, store)
+		faults := k.Faults(store)
+		faults.Fail(1, "SaveSnapshots", "Append") // one of them comes
+		faults.LoseAnswer(1, "Apend")
+		faults.Heal()
+		if _, err := Ask(k, "a", book{Cents: 1}); err != nil {
+			f.Errorf("%v", err)
+		}
+	})
+	if !contains(text, `["Apend"] was to have a fault, and was never called; the calls were ["Append"`) ||
+		strings.Contains(text, "SaveSnapshots") {
+		t.Error(text)
+	}
 }
 
 // A store that does not come back is given up: the entity fails, and goes on when the store does.

@@ -20,7 +20,7 @@
 //
 // # Names
 //
-// A node is named by its uid, sixteen hex digits; logs show the first eight. Where a node is asked
+// A node is named by its uid, sixteen hex digits; logs show the last eight. Where a node is asked
 // for, these eight, or its address, name it too. Times are RFC 3339, durations milliseconds in fields
 // that end with Millis. A later version of this API only adds fields and paths below v1.
 //

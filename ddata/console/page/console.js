@@ -53,7 +53,8 @@ function morph(old, next) {
   morphChildren(old, next);
 }
 
-const short = uid => uid ? uid.slice(0, 8) : "—";
+const short = uid => uid ? uid.slice(-8) : "—"; // as logs show it
+const head = digest => digest ? digest.slice(0, 8) : "—";
 const num = n => Number(n || 0).toLocaleString("en");
 const bytes = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : n >= 1 << 20 ? (n / (1 << 20)).toFixed(1) + " MiB" : n >= 1024 ? (n / 1024).toFixed(1) + " KiB" : num(n) + " B";
 const time = t => new Date(t).toLocaleTimeString([], { hour12: false });
@@ -235,7 +236,7 @@ function roleRow(n, r) {
     h("td", {}, r.silent ? h("span.bad", {}, "stands still") : r.caughtUp ? h("span.good", {}, "caught up") : h("span.warn", {}, "catching up"),
       r.digestAlarms ? h("span.bad", {}, ` digests differed ${num(r.digestAlarms)} times`) : "",
       r.storeFailed ? h("span.bad", {}, ` the disk refused ${num(r.storeFailed)}`) : ""),
-    h("td.soft", {}, r.silent ? "" : `${short(v.digest)} ${short(d.digest)}`));
+    h("td.soft", {}, r.silent ? "" : `${head(v.digest)} ${head(d.digest)}`));
 }
 
 // summed are the entity types, with what the nodes have together.

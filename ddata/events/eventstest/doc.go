@@ -1,3 +1,3 @@
 // Package eventstest is a events.Meter for tests, and compares what is reported to it with the
-// table of metrics in a package's comment.
+// table of metrics of a package.
 package eventstest

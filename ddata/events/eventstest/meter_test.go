@@ -26,13 +26,13 @@ func TestMeter(t *testing.T) {
 	o.Observe(t.Context(), .7)
 	m.Want(t, map[string]int{"things how=well": 3, "took_seconds": 2})
 	for doc, same := range map[string]bool{ // order: each is looked at by itself
-		"//\tcoterie_x_things{type,how}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: " +
+		"coterie_x_things{type,how}  gauge: things\ncoterie_x_took_seconds{type}   histogram: " +
 			"time\n": true,
-		"//\tcoterie_x_things{type,how}  gauge: things\n":                                                 false,
-		"//\tcoterie_x_things{type}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: time\n": false,
-		"//\tcoterie_x_things{type,how}  things\n//\tcoterie_x_took_seconds{type}   histogram: time\n":    false,
-		"//\tcoterie_x_things{type,how}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: " +
-			"time\n//\tcoterie_x_more{type}   another\n": false,
+		"coterie_x_things{type,how}  gauge: things\n":                                             false,
+		"coterie_x_things{type}  gauge: things\ncoterie_x_took_seconds{type}   histogram: time\n": false,
+		"coterie_x_things{type,how}  things\ncoterie_x_took_seconds{type}   histogram: time\n":    false,
+		"coterie_x_things{type,how}  gauge: things\ncoterie_x_took_seconds{type}   histogram: " +
+			"time\ncoterie_x_more{type}   another\n": false,
 	} {
 		if faults := compare(doc, []*Meter{m}); (len(faults) == 0) != same {
 			t.Errorf("%s\n%s", doc, strings.Join(faults, "\n"))

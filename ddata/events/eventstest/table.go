@@ -11,13 +11,13 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 )
 
-var row = regexp.MustCompile(`(?m)^//\t(coterie_\w+)(\{[\w,]+\}) +(gauge:|histogram:)?`)
+var row = regexp.MustCompile(`(?m)^(coterie_\w+)(\{[\w,]+\}) +(gauge:|histogram:)?`)
 
-// CheckTable compares the table of metrics in the comment of the package under test with all that
+// CheckTable compares the table of metrics in design.md of the package under test with all that
 // was reported to its meters under their prefix: names, labels and kinds.
 func CheckTable(t testing.TB, meters ...*Meter) {
 	t.Helper()
-	src, err := os.ReadFile("doc.go")
+	src, err := os.ReadFile("design.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,18 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
-// URLs runs the program of an example that serves, at free ports, until the test is over. It returns
-// the n addresses that the program prints.
+// URLs runs the program of an example that serves, at free ports, until the test is over, and must
+// leave nothing running. It returns the n addresses that the program prints.
 func URLs(t *testing.T, n int, run func(ctx context.Context, out io.Writer, first int) error) (urls []string) {
 	t.Helper()
+	before := goleak.IgnoreCurrent()
 	ctx, stop := context.WithCancel(context.Background())
 	read, write := io.Pipe()
 	ended := make(chan error, 1)
@@ -25,6 +29,8 @@ func URLs(t *testing.T, n int, run func(ctx context.Context, out io.Writer, firs
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		http.DefaultClient.CloseIdleConnections()
+		goleak.VerifyNone(t, before)
 	})
 	lines := bufio.NewScanner(read)
 	for len(urls) < n && lines.Scan() {

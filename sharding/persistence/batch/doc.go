@@ -40,31 +40,5 @@
 //     deletion, too: delete what is stored.
 //   - Memory: the last hosting of a shard is remembered until End.
 //
-// # Metrics
-//
-// Client.Report reports these, all of this process since the client was made. What is called neither
-// a gauge nor a histogram is a counter. Histograms go to Config.Meter. A kind is append, delete, load,
-// save-snapshot, delete-snapshots, load-snapshot, save-state or load-state. A call may also be of the
-// kind fence.
-//
-//	coterie_persistence_writes_total{type}          writes of events and of states that are stored
-//	coterie_persistence_events_total{type}          events in them
-//	coterie_persistence_written_bytes_total{type}   bytes in them, about
-//	coterie_persistence_batches_total{type}         calls that stored them: writes by batches is the mean batch
-//	coterie_persistence_loads_total{type}           loads of events, snapshots and states that have succeeded
-//	coterie_persistence_snapshots_total{type}       snapshots that are stored
-//	coterie_persistence_failures_total{type}        calls whose outcome is unknown
-//	coterie_persistence_given_up_total{type}        writes and loads that ended with ErrGaveUp
-//	coterie_persistence_buffer_full_total{type}     writes and loads that ended with ErrBufferFull
-//	coterie_persistence_fenced_total{type}          hostings that a later one has ended
-//	coterie_persistence_conflicts_total{type}       writes that ended with ErrConflict: another writer was here
-//	coterie_persistence_hostings{type}              gauge: stays of shards here whose entities have asked for something, and that have not ended
-//	coterie_persistence_waiting{type}               gauge: writes and loads that are not done
-//	coterie_persistence_waiting_bytes{type}         gauge: bytes in them, about
-//	coterie_persistence_calls_in_flight{type}       gauge: calls that are under way
-//	coterie_persistence_broken{type}                gauge: 1 if the client is broken: all entities of the type fail
-//
-//	coterie_persistence_request_duration_seconds{type,kind}  histogram: from a request of an entity until it has succeeded, with its waits
-//	coterie_persistence_call_duration_seconds{type,kind}     histogram: calls of the store that have succeeded
-//	coterie_persistence_call_requests{type,kind}             histogram: requests that such a call has carried out; fence has none
+// Client.Report reports metrics; the file design.md has a table of them.
 package batch

@@ -8,7 +8,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 )
 
-// The metrics of clients; the table in the package comment explains them.
+// The metrics of clients; the table in design.md explains them.
 var (
 	mWrites    = metric("coterie_persistence_writes_total", "Writes that are stored.", events.Counter)
 	mEvents    = metric("coterie_persistence_events_total", "Events in them.", events.Counter)

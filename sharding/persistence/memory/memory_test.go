@@ -139,7 +139,8 @@ func ExampleStore() {
 	var s memory.Store
 	h := persistence.Hosting{Type: "account", Shard: 1}
 	w := persistence.Write{Entity: "17", ID: 1, Events: []persistence.Event{{Name: "opened", Body: []byte("{}")}}}
-	s.After(func(context.Context, string) error { return errors.New("the answer is lost") })
+	var lost memory.Hook = func(context.Context, string) error { return errors.New("the answer is lost") }
+	s.After(lost)
 	_, err := s.Append(context.Background(), h, []persistence.Write{w})
 	fmt.Println(err)
 	s.After(nil)

@@ -88,7 +88,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// tryTake takes the steps of doc.go. It returns errAgain when a seat of the same hosting came
+// tryTake takes the steps of design.md. It returns errAgain when a seat of the same hosting came
 // between.
 func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	mine, err := sh.announce(ctx, h)

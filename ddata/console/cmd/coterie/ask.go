@@ -139,7 +139,7 @@ func named(r *remote, missing []api.Unanswered) error {
 }
 
 // short is a uid as logs show it.
-func short(uid string) string { return uid[:min(8, len(uid))] }
+func short(uid string) string { return uid[max(0, len(uid)-8):] }
 
 // explained adds what to do to an error of a console that cannot be reached.
 func explained(r *remote, err error) error {

@@ -191,6 +191,23 @@ func TestDataHelp(t *testing.T) {
 	}
 }
 
+// The guide shows what help says.
+func TestHelpOfTheGuide(t *testing.T) {
+	guide, err := os.ReadFile("../../../doc/tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _ := newFake(t).coterie(t, exitOK, "help")
+	data, _ := runData(t, exitOK, "help")
+	for of, help := range map[string]string{"coterie help": all, "coterie data help": data} {
+		_, block, _ := strings.Cut(string(guide), "<!-- "+of+" -->\n```text\n")
+		block, _, _ = strings.Cut(block, "```")
+		if block == "" || !strings.Contains(help, block) {
+			t.Errorf("%s says\n%s\nand the guide shows\n%s", of, help, block)
+		}
+	}
+}
+
 func TestCompact(t *testing.T) {
 	dir := node(t)
 	out, _ := runData(t, exitOK, "compact", dir)

@@ -36,13 +36,13 @@ func newFake(t *testing.T) *fake {
 	f := &fake{cluster: api.Cluster{
 		Name: "shop",
 		View: api.View{Epoch: 7, Format: 2, Members: []api.Member{
-			{UID: "00000000aaaaaaaa", Addr: "a:1", Status: "Up", Age: 1, Roles: []string{"r"}, Voter: true,
+			{UID: "aaaaaaaa00000000", Addr: "a:1", Status: "Up", Age: 1, Roles: []string{"r"}, Voter: true,
 				Formats: [2]uint32{1, 2}},
-			{UID: "00000001bbbbbbbb", Addr: "b:1", Status: "Up", Age: 2, Roles: []string{"r"}, Version: "v\x1b[31m2",
+			{UID: "bbbbbbbb00000001", Addr: "b:1", Status: "Up", Age: 2, Roles: []string{"r"}, Version: "v\x1b[31m2",
 				Formats: [2]uint32{2, 3}},
 		}},
 		Nodes: []api.Node{{
-			UID: "00000000aaaaaaaa", Addr: "a:1", Live: true, Ready: true, Lease: true,
+			UID: "aaaaaaaa00000000", Addr: "a:1", Live: true, Ready: true, Lease: true,
 			Roles: []api.Role{{
 				Name: "r", Data: "user", CaughtUp: true, Lags: []api.Lag{{Events: 4}},
 				Volatile: api.Space{Keys: 3, Digest: "0123456789abcdef"},
@@ -51,8 +51,8 @@ func newFake(t *testing.T) *fake {
 				Moves:   api.Moves{UnderWay: 3},
 				Dropped: map[string]uint64{"no-home": 2}}},
 		}, {
-			UID: "00000001bbbbbbbb", Addr: "b:1", Live: true, Ready: true,
-			Unreachable: []api.Silence{{UID: "00000000aaaaaaaa", Since: time.Now()}},
+			UID: "bbbbbbbb00000001", Addr: "b:1", Live: true, Ready: true,
+			Unreachable: []api.Silence{{UID: "aaaaaaaa00000000", Since: time.Now()}},
 		}},
 	}}
 	f.Server = httptest.NewServer(f)
@@ -78,14 +78,14 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		from, _ := strconv.Atoi(q.Get("from"))
 		page := api.Shards{Type: q.Get("type"), Total: 1500}
 		for i := from; i < min(1500, from+api.PageMax); i++ {
-			page.Shards = append(page.Shards, api.Shard{Shard: i, Node: "00000000aaaaaaaa"})
+			page.Shards = append(page.Shards, api.Shard{Shard: i, Node: "aaaaaaaa00000000"})
 		}
 		if from == 0 {
-			page.Shards[7].Moving = &api.Moving{From: "00000000aaaaaaaa", Phase: "fencing", Awaits: 2}
+			page.Shards[7].Moving = &api.Moving{From: "aaaaaaaa00000000", Phase: "fencing", Awaits: 2}
 		}
 		x = page
 	case r.URL.Path == "/c/api/v1/entity":
-		x = api.Entity{Type: q.Get("type"), ID: q.Get("id"), Node: "00000000aaaaaaaa", Addr: "a:1", Waiting: 3,
+		x = api.Entity{Type: q.Get("type"), ID: q.Get("id"), Node: "aaaaaaaa00000000", Addr: "a:1", Waiting: 3,
 			Why: "idle"}
 	case r.URL.Path == "/c/api/v1/runbook":
 		x = api.Runbook{Alarm: q.Get("alarm"), Text: "# " + q.Get("alarm") + "\n\n\x1b[2JRead on.\n"}
@@ -93,10 +93,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		labels := map[string]string{"role": "r", "op": "get"}
 		took := api.Series{Name: "coterie_request_duration_seconds", Labels: labels}
 		x = api.Metrics{Nodes: []api.NodeMetrics{
-			{UID: "00000000aaaaaaaa", Kept: true, OverMillis: 60000,
+			{UID: "aaaaaaaa00000000", Kept: true, OverMillis: 60000,
 				Timings: []api.Timing{{Series: took, Count: 9, P50: .002, P99: 10, Beyond: true}},
 				Gauges:  []api.Gauge{{Series: api.Series{Name: "coterie_persistence_waiting"}, Value: 4}}},
-			{UID: "00000001bbbbbbbb"},
+			{UID: "bbbbbbbb00000001"},
 		}}
 	case r.URL.Path == "/c/api/v1/events":
 		f.rounds++
@@ -219,7 +219,7 @@ func TestExitCodes(t *testing.T) {
 	says(t, errs, `Diverged on 00000001 b:1`)
 	f.cluster.Nodes[1].Ready = false
 	f.coterie(t, exitOK, "members")
-	f.cluster.Unanswered = []api.Unanswered{{UID: "00000001bbbbbbbb", Addr: "b:1", Why: "it hangs"}}
+	f.cluster.Unanswered = []api.Unanswered{{UID: "bbbbbbbb00000001", Addr: "b:1", Why: "it hangs"}}
 	_, errs = f.coterie(t, exitPartial, "status")
 	says(t, errs, `no answer of 00000001 b:1: it hangs`)
 	token := filepath.Join(t.TempDir(), "token")
@@ -384,7 +384,7 @@ func TestWatch(t *testing.T) {
 // no room.
 func TestWatchNamesWhatIsMissing(t *testing.T) {
 	f := newFake(t)
-	f.lost, f.silent = []int{23, 24}, []api.Unanswered{{UID: "00000001bbbbbbbb", Addr: "b:1", Why: "it hangs"}}
+	f.lost, f.silent = []int{23, 24}, []api.Unanswered{{UID: "bbbbbbbb00000001", Addr: "b:1", Why: "it hangs"}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out, errs := &untilLines{want: 15, done: cancel}, &bytes.Buffer{}
