@@ -16,16 +16,19 @@ type donating struct {
 	donors repair.Donors
 }
 
-// onPull pins the store and begins to tell. A replica that has not caught up does not donate (R4).
+// onPull pins the store and begins to tell. A replica that has not caught up does not donate (R4). It pins once for
+// a session: when the donation has expired, a question that is repeated is refused. Otherwise the peer could take the
+// clock of one moment with the items of another.
 func (d *donating) onPull(p *replica.Peer, msg *wire.Pull) {
 	s := d.spaces[msg.Space]
 	d.donors.Supersede(p.ID, uint8(s.ID), msg.Session)
-	n := d.donors.Find(p.ID, uint8(s.ID), msg.Session)
+	n, l := d.donors.Find(p.ID, uint8(s.ID), msg.Session), p.Link(s.ID)
 	if n == nil {
-		if !s.Answers() || d.donors.Len() >= d.Cfg.DonorsMax {
+		if l.Donated == msg.Session || !s.Answers() || d.donors.Len() >= d.Cfg.DonorsMax {
 			d.refuse(p, msg.Space, msg.Session)
 			return
 		}
+		l.Donated = msg.Session
 		n = d.donors.Open(p.ID, uint8(s.ID), msg.Session, s.Store, msg.Content)
 	}
 	s.LearnContent(p, msg.Content)

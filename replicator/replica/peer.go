@@ -50,6 +50,8 @@ type Link struct {
 	Refuses  bool   // the peer's disk has refused its last batch, as far as known
 	Why      string // what the disk said
 
+	Donated uint64 // the session of the last repair of the peer from here
+
 	Alarms  int       // digest alarms since the digests were last equal
 	AlarmAt time.Time // those before this are not acted upon
 
