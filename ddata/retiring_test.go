@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -37,6 +38,7 @@ func TestIncarnationsRetire(t *testing.T) {
 		all = append(all, settings(i))
 	}
 	nodes := startAll(t, all...)
+	var told *watched // of the node that was started last
 	old := filepath.Join(t.TempDir(), "copy")
 	for round := range 4 {
 		was := nodes[0].View().Ages.Agreed()
@@ -48,12 +50,16 @@ func TestIncarnationsRetire(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			nodes[i] = startAll(t, settings(i))[0]
+			c := settings(i)
+			told = watch(&c)
+			nodes[i] = startAll(t, c)[0]
 		}
 		until(t, nodes[0], "incarnations have retired", func(v *view.View) bool {
 			return v.Ages.Agreed() > was && !v.Ages.Runs()
 		})
 	}
+	has(t, told, func(e events.RetirementBegan) bool { return e.View.Ages.Runs() })
+	has(t, told, func(e events.RetirementEnded) bool { return e.View.Ages.Agreed() == nodes[0].View().Ages.Agreed() })
 	for i, n := range nodes {
 		for e := range 4 * size {
 			if !holds(t, n, "k", string(rune('a'+e))) {

@@ -101,6 +101,15 @@ func viewOf(v *view.View) api.View {
 		VotersMax: v.VotersMax,
 		Durable:   view.Shown(v.Durable), Moving: view.Shown(v.Moving),
 	}
+	if a := v.Ages; a != nil {
+		x.Retirement = &api.Retirement{Since: uint64(a.AgreedIn), Came: a.Came}
+		if !a.Ended.Empty() {
+			x.Retirement.Ended = a.Ended.String()
+		}
+		if a.Runs() {
+			x.Retirement.Ending = a.Ending.String()
+		}
+	}
 	voters := v.Voters()
 	for _, m := range slices.Concat(v.Full(), v.Learners()) {
 		y := api.Member{

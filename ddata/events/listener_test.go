@@ -38,6 +38,10 @@ func TestEventsPrintThemselves(t *testing.T) {
 			e = KeysDurable{&view.View{}}
 		case KeysWaiting:
 			e = KeysWaiting{View: &view.View{}}
+		case RetirementBegan:
+			e = RetirementBegan{&view.View{Ages: &view.Ages{}}}
+		case RetirementEnded:
+			e = RetirementEnded{&view.View{Ages: &view.Ages{}}}
 		}
 		var b bytes.Buffer
 		log := Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -90,6 +94,10 @@ func TestLevels(t *testing.T) {
 
 func TestEventsOfTheMembership(t *testing.T) {
 	m := view.Member{UID: 1, Addr: "a:1"}
+	retired := &view.View{Epoch: 9, Ages: &view.Ages{
+		Ended:  view.Retirement{Below: 0xf00001 << 40},
+		Ending: view.Retirement{Below: 0xf00002 << 40, Spared: []view.UID{1}},
+	}}
 	known := map[string]bool{}
 	for in, want := range map[membership.Event]string{
 		membership.KeysMoving{View: &view.View{Moving: []string{"a/*"}}}: "keys become durable keys=[a/*]",
@@ -98,6 +106,10 @@ func TestEventsOfTheMembership(t *testing.T) {
 			"keys=[a/*] members=1@a:1",
 		membership.FormatRaised{From: 1, View: &view.View{Format: 2}}: "all members speak a higher format level, " +
 			"which is written from now on from=1 to=2",
+		membership.RetirementBegan{View: retired}: "incarnations that are over begin to retire view=e9 " +
+			"which=below f00002 but 1",
+		membership.RetirementEnded{View: retired}: "incarnations that are over have retired view=e9 " +
+			"which=below f00001 but 0",
 		membership.KeysDurable{View: &view.View{Durable: []string{"a/*"}}}: "keys are durable keys=[a/*]",
 		membership.ArbiterTaken{Epoch: 2}:                                  "arbiter's lease taken epoch=e2",
 		membership.ArbiterGiven{Reason: "r"}:                               "arbiter's lease given up reason=r",

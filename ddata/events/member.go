@@ -72,6 +72,12 @@ type (
 		From format.Level
 		View *view.View // the first of the new level
 	}
+	// RetirementBegan: the members find out whether they have the same of incarnations that are over, which
+	// View.Ages.Ending names. Directories that are away until RetirementEnded may be refused then
+	// (ddata.ErrOutdated).
+	RetirementBegan struct{ View *view.View }
+	// RetirementEnded: they have, and keep nothing of each of these any more. View.Ages.Ended names them.
+	RetirementEnded struct{ View *view.View }
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one: one
 	// of the two was founded by mistake.
 	SecondCluster struct{ membership.SecondCluster }
@@ -118,6 +124,10 @@ func OfMembership(e membership.Event) Event {
 		return KeysWaiting(e)
 	case membership.FormatRaised:
 		return FormatRaised(e)
+	case membership.RetirementBegan:
+		return RetirementBegan(e)
+	case membership.RetirementEnded:
+		return RetirementEnded(e)
 	case membership.SecondCluster:
 		return SecondCluster{e}
 	}
@@ -226,6 +236,18 @@ func (e KeysWaiting) Line() Line {
 func (e FormatRaised) Line() Line {
 	return line(slog.LevelInfo, "all members speak a higher format level, which is written from now on",
 		slog.Uint64("from", uint64(e.From)), slog.Uint64("to", uint64(e.View.Format)))
+}
+
+// Line implements Event.
+func (e RetirementBegan) Line() Line {
+	return line(slog.LevelInfo, "incarnations that are over begin to retire",
+		slog.String("view", e.View.Epoch.String()), slog.String("which", e.View.Ages.Ending.String()))
+}
+
+// Line implements Event.
+func (e RetirementEnded) Line() Line {
+	return line(slog.LevelInfo, "incarnations that are over have retired",
+		slog.String("view", e.View.Epoch.String()), slog.String("which", e.View.Ages.Ended.String()))
 }
 
 // Line implements Event.

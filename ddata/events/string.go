@@ -63,6 +63,12 @@ func (e KeysDurable) String() string { return e.Line().String() }
 // String implements Event.
 func (e FormatRaised) String() string { return e.Line().String() }
 
+// String implements Event.
+func (e RetirementBegan) String() string { return e.Line().String() }
+
+// String implements Event.
+func (e RetirementEnded) String() string { return e.Line().String() }
+
 // String prints the event.
 func (e SecondCluster) String() string { return e.Line().String() }
 

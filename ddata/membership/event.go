@@ -71,6 +71,11 @@ type (
 		From format.Level
 		View *view.View // the first of the new level
 	}
+	// RetirementBegan: the members find out whether they have the same of incarnations that are over, which
+	// View.Ages.Ending names.
+	RetirementBegan struct{ View *view.View }
+	// RetirementEnded: they have, and keep nothing of each of these any more. View.Ages.Ended names them.
+	RetirementEnded struct{ View *view.View }
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one.
 	// Nothing merges them: one of them was founded by mistake, and its nodes have to be started
 	// anew, without what it left on their disks. Said at most once a minute.
@@ -124,6 +129,8 @@ func (KeysMoving) event()        {}
 func (FormatRaised) event()      {}
 func (KeysDurable) event()       {}
 func (KeysWaiting) event()       {}
+func (RetirementBegan) event()   {}
+func (RetirementEnded) event()   {}
 
 // String prints the event.
 func (e MemberJoined) String() string { return fmt.Sprintf("joined %v", e.Member) }
@@ -188,6 +195,12 @@ func (e FormatRaised) String() string {
 }
 
 // String prints the event.
+func (e RetirementBegan) String() string { return fmt.Sprintf("retirement began%v", e.View.Ages) }
+
+// String prints the event.
+func (e RetirementEnded) String() string { return fmt.Sprintf("retirement ended%v", e.View.Ages) }
+
+// String prints the event.
 func (e KeysDurable) String() string {
 	return fmt.Sprintf("keys durable %q", view.Shown(e.View.Durable))
 }
@@ -195,7 +208,8 @@ func (e KeysDurable) String() string {
 // String prints the event.
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }
 
-// changes returns what a view changes for the members, the formats and the keys; old is nil before the first.
+// changes returns what a view changes for the members, the formats, the keys and the incarnations that are over;
+// old is nil before the first.
 func changes(old, v *view.View) (es []Event) {
 	if old != nil && old.Format < v.Format {
 		es = append(es, FormatRaised{old.Format, v})
@@ -205,6 +219,12 @@ func changes(old, v *view.View) (es []Event) {
 	}
 	if len(v.Moving) > 0 && (old == nil || old.Moves != v.Moves) {
 		es = append(es, KeysMoving{v})
+	}
+	if old != nil && old.Ages.Over() != v.Ages.Over() {
+		es = append(es, RetirementEnded{v})
+	}
+	if v.Ages.Runs() && (old == nil || !old.Ages.Runs()) {
+		es = append(es, RetirementBegan{v})
 	}
 	if old != nil {
 		for _, o := range old.Members {

@@ -114,6 +114,37 @@ func TestRetirementWaitsForAll(t *testing.T) {
 	w.verdict()
 }
 
+// TestRetirementsAreTold: each member is told once that a retirement begins, and that it has ended.
+func TestRetirementsAreTold(t *testing.T) {
+	w, ns := aging(t, defect.Set{})
+	w.retired(0)
+	before := w.ages()
+	began, ended := map[*node]int{}, map[*node]int{}
+	w.reactMore = func(n *node, e Event) {
+		switch e := e.(type) {
+		case RetirementBegan:
+			if began[n]++; e.View.Ages.Ending.Below <= before.Ended.Below || !strings.Contains(e.String(), "ending") {
+				t.Errorf("%v: %v", n, e)
+			}
+		case RetirementEnded:
+			if ended[n]++; e.View.Ages.AgreedIn <= before.AgreedIn || !strings.Contains(e.String(), "since") {
+				t.Errorf("%v: %v", n, e)
+			}
+		}
+	}
+	for range 3 {
+		ns[2] = w.renew(ns[2])
+	}
+	w.retired(before.AgreedIn)
+	w.run(time.Second)
+	for _, n := range ns[:2] {
+		if began[n] != 1 || ended[n] != 1 {
+			t.Errorf("%v was told %d times that it begins, %d that it has ended", n, began[n], ended[n])
+		}
+	}
+	w.verdict()
+}
+
 // TestUnaskedRetirementIsNoticed plants that a retirement asks no member.
 func TestUnaskedRetirementIsNoticed(t *testing.T) {
 	w, _ := aging(t, defect.Of(defect.RetiresUnagreed))

@@ -38,6 +38,16 @@ type View struct {
 	Members   []Member `json:"members"` // the oldest first, then those that are joining
 	Durable   []string `json:"durable,omitempty"`
 	Moving    []string `json:"moving,omitempty"` // keys that are becoming durable
+
+	Retirement *Retirement `json:"retirement,omitempty"` // nil: the format level has none
+}
+
+// Retirement is what a view says of incarnations that are over.
+type Retirement struct {
+	Ended  string `json:"ended,omitempty"`  // those that have retired: below a bound, except so many
+	Since  uint64 `json:"since,omitempty"`  // epoch of the view under which all members agreed on them
+	Ending string `json:"ending,omitempty"` // those that retire now; empty: none do
+	Came   uint32 `json:"came"`             // incarnations that have become members since a retirement began last
 }
 
 // Member is one node as a view lists it.

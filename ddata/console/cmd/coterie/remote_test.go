@@ -190,6 +190,7 @@ func TestStatusNamesWhatIsNotWell(t *testing.T) {
 	f := newFake(t)
 	last := time.Unix(1000, 0)
 	f.cluster.Nodes[0].Alarms = []api.Alarm{{Kind: "Diverged", Count: 3, Last: last}}
+	f.cluster.View.Retirement = &api.Retirement{Ended: "below f00685 but 2", Since: 5, Came: 3}
 	n := &f.cluster.Nodes[1]
 	n.Alarms = []api.Alarm{{Kind: "Diverged", Count: 2, Last: last.Add(-time.Second)}}
 	n.Transport.Dropped = map[string]uint64{"queue-full": 7}
@@ -201,7 +202,11 @@ func TestStatusNamesWhatIsNotWell(t *testing.T) {
 	says(t, out, `alarm +Diverged: 5, on 00000000, 00000001, the last at `+clock(last), `dropped +Cart: .*no-home=2`,
 		`lag +00000000 a:1: role r, user data: .* is 4 events behind`, `stands still +00000001 b:1: role r`,
 		`catches up +00000001 b:1: role s`, `diverged +.*role s.*: 4`, `disk failed +.*role s.*: 5 batches`,
-		`frames lost +00000001 b:1: queue-full=7`)
+		`frames lost +00000001 b:1: queue-full=7`,
+		`retired +incarnations below f00685 but 2, since view 5; 3 have come since`)
+	f.cluster.View.Retirement = &api.Retirement{Ending: "below f00686 but 1"}
+	out, _ = f.coterie(t, exitOK, "status")
+	says(t, out, `retired +no incarnations yet; those below f00686 but 1 retire now; 0 have come since`)
 }
 
 // What is partial, refused, not ready or not there has an exit code of its own.

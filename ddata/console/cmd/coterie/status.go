@@ -54,6 +54,9 @@ func statusTable(t *table, x api.Cluster) {
 	if x.View.Closing {
 		t.row("closing", "the whole cluster is about to be stopped")
 	}
+	if r := x.View.Retirement; r != nil {
+		t.row("retired", retiredText(r))
+	}
 	for _, s := range sums(x) {
 		t.row("type", fmt.Sprintf("%s: %d of %d shards hosted, %d entities active", s.Name, s.Hosted, s.Shards,
 			s.Active))
@@ -86,6 +89,18 @@ func formatText(v api.View) string {
 		return fmt.Sprintf("%d, the highest that members speak", v.Format)
 	}
 	return fmt.Sprintf("%d; %d of %d members speak %d", v.Format, ready, len(v.Members), highest)
+}
+
+// retiredText says which incarnations are over, and whether others retire now.
+func retiredText(r *api.Retirement) string {
+	text := "no incarnations yet"
+	if r.Ended != "" {
+		text = fmt.Sprintf("incarnations %s, since view %d", r.Ended, r.Since)
+	}
+	if r.Ending != "" {
+		text += fmt.Sprintf("; those %s retire now", r.Ending)
+	}
+	return text + fmt.Sprintf("; %d have come since", r.Came)
 }
 
 // statusOf prints what is not well on a node.
