@@ -16,7 +16,7 @@ import (
 //
 // Invariants: no row is empty. Rows are in order, and no two are of one origin. Two rows that follow
 // each other without a gap and have the same seqs are one, if they are closed; so one set has one
-// form.
+// form. All rows of more than one origin are closed.
 type Clock struct {
 	rows rowList
 }

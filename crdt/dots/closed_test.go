@@ -51,8 +51,17 @@ func drawClosed(t *rapid.T) (*Clock, points) {
 		}
 		last := rapid.SampledFrom(origins).Draw(t, "last")
 		moves := rapid.Uint16Range(0, 2).Draw(t, "moves")
-		c.Close(o, last, moves)
-		p.add(o, last, 1, closedTo(moves))
+		if rapid.Bool().Draw(t, "closed") {
+			c.Close(o, last, moves)
+			p.add(o, last, 1, closedTo(moves))
+			continue
+		}
+		// neighbours that have the same, and are not over
+		d := Dot{Seq: rapid.SampledFrom(seqs[:3]).Draw(t, "event")}.Moved(moves)
+		for _, x := range []Origin{o, o + 1} {
+			c.AddRange(x, d.Seq, d.Seq)
+			p.add(x, x, d.Seq, d.Seq)
+		}
 	}
 	return c, p
 }
@@ -129,6 +138,44 @@ func TestClosedOriginsAreSets(t *testing.T) {
 	})
 }
 
+// Neighbours that are not over and have the same are no run, also if some of what they have was moved. The
+// difference of two clocks has a form, too.
+func TestMovedItemsOfNeighbours(t *testing.T) {
+	both, moved := &Clock{}, &Clock{}
+	for _, o := range []Origin{2, 3} {
+		d := Dot{o, 1}
+		both.Add(d)
+		both.Add(d.Moved(1))
+		moved.Add(d.Moved(1))
+	}
+	for _, c := range []*Clock{both, moved, both.Minus(moved)} {
+		for r := range c.Ranges() {
+			if r.Through != 0 {
+				t.Errorf("%v has a run of origins", c)
+			}
+		}
+		if back, err := decode(c.Append(nil)); err != nil || !back.Equal(c) {
+			t.Errorf("%v comes back as %v, %v", c, back, err)
+		}
+	}
+}
+
+// What was moved of origins that are over, and nothing else, is a run as they are.
+func TestDifferenceOfClosedOrigins(t *testing.T) {
+	before, after := &Clock{}, &Clock{}
+	before.Close(1, 9, 0)
+	after.Close(1, 9, 2)
+	moved := after.Minus(before)
+	for _, c := range []*Clock{moved, after.Minus(moved), moved.And(after)} {
+		if back, err := decode(c.Append(nil)); err != nil || !back.Equal(c) || len(c.rows) != 1 {
+			t.Errorf("%v comes back as %v, %v", c, back, err)
+		}
+	}
+	if !after.Minus(moved).Equal(before) {
+		t.Errorf("%v without %v is %v", after, moved, after.Minus(moved))
+	}
+}
+
 // Two hundred thousand origins take a few bytes when they are over, and the few among them that are
 // not take theirs.
 func TestClosedOriginsCostNothing(t *testing.T) {
@@ -191,6 +238,8 @@ func TestClosedRowsInOtherForms(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"one origin":      of(row(1, 0, SeqMax)),
 		"not over":        of(row(1, 2, SeqMax-1)),
+		"more than over":  of(row(1, 2, SeqMax+2)),
+		"a moved item":    of(row(1, 2, 0, SeqMax+1, 1)),
 		"nothing":         of(row(1, 2, 0)),
 		"beyond the last": of(row(math.MaxUint64, 1, SeqMax)),
 		"overlap":         of(row(1, 2, SeqMax), row(3, 5)),

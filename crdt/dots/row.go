@@ -73,8 +73,20 @@ func (r *Row) clone() Row { return r.of(r.first, r.last) }
 // empty reports whether there is no seq.
 func (r *Row) empty() bool { return r.base == 0 && len(r.above) == 0 }
 
-// closed reports whether the row is of an origin that is over: its neighbours may be one with it.
-func (r *Row) closed() bool { return r.max() >= SeqMax }
+// closed reports whether the row is of an origin that is over, or of what one such row has more than another: all
+// events or none, and all or none of the items that each move has brought. Its neighbours may be one with it. What
+// is joined of such rows, or remains of one without another, is such a row again.
+func (r *Row) closed() bool {
+	if r.empty() || r.max()&SeqMax != SeqMax {
+		return false // most rows
+	}
+	for s := range r.runs() {
+		if s.first != 1 && s.first&SeqMax != 0 || s.last&SeqMax != SeqMax {
+			return false
+		}
+	}
+	return true
+}
 
 // Wide reports whether the row is of more than one origin.
 func (r *Row) Wide() bool { return r.first != r.last }
