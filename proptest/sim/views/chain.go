@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -13,6 +14,7 @@ type Chain struct {
 	removed map[view.UID]bool // in no view that comes
 	eras    map[view.ClusterID]view.Era
 	levels  map[view.ClusterID]format.Level // the highest so far
+	ended   map[view.ClusterID]*view.View   // the one by which the most incarnations are over
 
 	// Raised is how often a format level rose.
 	Raised uint64
@@ -32,7 +34,7 @@ type key struct {
 func New() *Chain {
 	return &Chain{
 		views: map[key]*view.View{}, removed: map[view.UID]bool{}, eras: map[view.ClusterID]view.Era{},
-		levels: map[view.ClusterID]format.Level{},
+		levels: map[view.ClusterID]format.Level{}, ended: map[view.ClusterID]*view.View{},
 	}
 }
 
@@ -44,6 +46,7 @@ func (c *Chain) Forget(founding *view.View) {
 		}
 	}
 	delete(c.levels, founding.Cluster)
+	delete(c.ended, founding.Cluster)
 }
 
 // Installed takes a view that a process has installed. news reports whether it is the first process that
@@ -65,6 +68,7 @@ func (c *Chain) Installed(v *view.View, violate func(rule, text string)) (news b
 		c.Raised++
 	}
 	c.levels[v.Cluster] = max(c.levels[v.Cluster], v.Format)
+	c.carries(v, violate)
 	parent := c.views[key{v.Cluster, v.Epoch - 1}]
 	if parent == nil || v.Founded {
 		return true // the first of a cluster, or a founding anew, or its parent was installed by no process
@@ -78,6 +82,17 @@ func (c *Chain) Installed(v *view.View, violate func(rule, text string)) (news b
 	c.follows(parent, v, violate)
 	c.retires(parent, v, violate)
 	return true
+}
+
+// carries holds a view, also one that founds the cluster anew, to what is over.
+func (c *Chain) carries(v *view.View, violate func(rule, text string)) {
+	was := c.ended[v.Cluster]
+	switch {
+	case was == nil || v.Ages.Over() > was.Ages.Over():
+		c.ended[v.Cluster] = v
+	case v.Epoch > was.Epoch && v.Ages.Over() < was.Ages.Over():
+		violate("retirement", fmt.Sprintf("%v does not say what is over in %v", v, was))
+	}
 }
 
 // retires holds what a view says of incarnations that are over to the view before.
@@ -102,11 +117,19 @@ func (c *Chain) retires(parent, v *view.View, violate func(rule, text string)) {
 		violate("retirement", fmt.Sprintf("%v begins one while another is under way in %v", v, parent))
 	}
 	for u := range c.removed { // order: each for itself
-		if was.Ended.Names(u) && !is.Ended.Names(u) {
+		if over(was.Ended, u) && !over(is.Ended, u) {
 			violate("retirement", fmt.Sprintf("%v was over in %v, and is not in %v", u, parent, v))
 		}
 	}
+	for _, m := range v.Members {
+		if over(is.Ended, m.UID) || over(is.Ending, m.UID) {
+			violate("retirement", fmt.Sprintf("the member %v of %v is over", m, v))
+		}
+	}
 }
+
+// over reports whether a retirement names an incarnation, by the simulator's own rule.
+func over(r view.Retirement, u view.UID) bool { return u < r.Below && !slices.Contains(r.Spared, u) }
 
 // agrees holds a retirement to what the members of the view before have said under it.
 func (c *Chain) agrees(parent *view.View, violate func(rule, text string)) {

@@ -70,3 +70,94 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+// retiring is a founding of three, of which the first goes in the second view, and the views that follow while the
+// incarnations below 3 retire.
+func retiring() (all []*view.View) {
+	of := format.Range{Min: 1, Max: format.Ages}
+	v := &view.View{Format: format.Ages, Cluster: 7, Epoch: 1, LastUp: 3, Era: 3, Founded: true, Ages: &view.Ages{}}
+	for u := range view.UID(3) {
+		v.Members = append(v.Members, view.Member{
+			UID: 1 + u, Addr: "a", Status: view.Up, UpNumber: uint32(1 + u), Formats: of, Roles: []string{"r"},
+		})
+	}
+	ending := view.Retirement{Below: 3, Spared: []view.UID{2}}
+	for _, a := range []view.Ages{
+		{}, {Ending: ending, Began: 3}, {Ending: ending, Began: 3}, {Ended: ending, AgreedIn: 4, Began: 3},
+		{Ended: ending, AgreedIn: 4, Began: 3},
+	} {
+		all = append(all, v)
+		next := v.Next(v.Hash())
+		next.Members, next.Ages = slices.Clone(v.Members[len(v.Members)-2:]), &a
+		v = next
+	}
+	return append(all, v)
+}
+
+// TestRulesOfRetirements: a chain in which incarnations retire is right, and each way in which one can be wrong is
+// seen.
+func TestRulesOfRetirements(t *testing.T) {
+	play := func(all []*view.View, agreed func(view.UID) view.Epoch) (c *Chain, broken []string) {
+		c = New()
+		c.Agreed = agreed
+		for i, v := range all {
+			if i > 0 {
+				v.Parent = all[i-1].Hash()
+			}
+			c.Installed(v, func(rule, _ string) { broken = append(broken, rule) })
+		}
+		return c, broken
+	}
+	all := func(view.UID) view.Epoch { return 4 }
+	for _, agreed := range []func(view.UID) view.Epoch{all, nil} {
+		if c, broken := play(retiring(), agreed); len(broken) > 0 || c.Retired != 1 {
+			t.Errorf("broken are %q, %d have retired", broken, c.Retired)
+		}
+	}
+	for what, spoil := range map[string]func(vs []*view.View){
+		"ended before it began":    func(vs []*view.View) { vs[2].Ages = vs[4].Ages },
+		"another one ended":        func(vs []*view.View) { vs[4].Ages.Ended.Below++ },
+		"agreed in an older view":  func(vs []*view.View) { vs[4].Ages.AgreedIn = 3 },
+		"agreed in a newer view":   func(vs []*view.View) { vs[5].Ages.AgreedIn = 5 },
+		"another one is under way": func(vs []*view.View) { vs[3].Ages.Ending.Below++ },
+		"what was over is not":     func(vs []*view.View) { vs[5].Ages.Ended.Spared = []view.UID{1, 2} },
+		"all is forgotten":         func(vs []*view.View) { vs[5].Ages = nil },
+		"a member is over":         func(vs []*view.View) { vs[2].Ages.Ending.Spared = nil },
+		"a member has ended":       func(vs []*view.View) { vs[5].Ages.Ended.Spared = nil },
+	} {
+		vs := retiring()
+		for _, v := range vs { // each view has its own
+			a := *v.Ages
+			v.Ages = &a
+		}
+		spoil(vs)
+		if _, broken := play(vs, all); !slices.Contains(broken, "retirement") {
+			t.Errorf("%s: broken are %q", what, broken)
+		}
+	}
+	anew := retiring()
+	anew[5].Founded, anew[5].Ages = true, &view.Ages{}
+	if _, broken := play(anew, all); !slices.Equal(broken, []string{"retirement"}) {
+		t.Errorf("a founding forgets what is over: broken are %q", broken)
+	}
+	c, _ := play(anew[:5], all)
+	c.Forget(anew[5])
+	c.Installed(anew[5], func(rule, text string) { t.Errorf("an operator gave it up, %s: %s", rule, text) })
+	for u := view.UID(2); u <= 3; u++ {
+		_, broken := play(retiring(), func(m view.UID) view.Epoch {
+			if m == u {
+				return 3
+			}
+			return 4
+		})
+		if !slices.Equal(broken, []string{"retirement"}) {
+			t.Errorf("%v has not agreed: broken are %q", u, broken)
+		}
+	}
+	vs := retiring()
+	vs[3].Members = slices.Clone(vs[3].Members)
+	vs[3].Members[0].Roles = nil // it has no data
+	if _, broken := play(vs, func(m view.UID) view.Epoch { return 4 * view.Epoch(m&1) }); len(broken) > 0 {
+		t.Errorf("a member without roles: broken are %q", broken)
+	}
+}
