@@ -8,9 +8,11 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/origins"
 	"github.com/coterie-go/coterie/proptest/sim/sums"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 // dataChecker watches for lost writes in one space of a role. It follows, from outside, what becomes of the
@@ -256,6 +258,72 @@ func (j *equalChecker) finish(w *World) {
 		j.look(w, r, true)
 	}
 }
+
+// originChecker holds the clocks of some data to what they may keep of incarnations that are over.
+type originChecker struct {
+	set    keyspace.Dataset
+	judges map[view.ClusterID]*[keyspace.Count]origins.Judge
+	steps  int
+}
+
+func newOriginChecker(set keyspace.Dataset) *originChecker {
+	return &originChecker{set: set, judges: map[view.ClusterID]*[keyspace.Count]origins.Judge{}}
+}
+
+func (*originChecker) name() string        { return "origins" }
+func (*originChecker) after(*World)        {}
+func (*originChecker) settled(*World) bool { return true }
+
+// took takes the view that a replica has installed.
+func (j *originChecker) took(w *World, r *replicaHost, v replica.View) {
+	if r.set != j.set {
+		return
+	}
+	of := j.judges[r.installed.Cluster]
+	if of == nil {
+		of = &[keyspace.Count]origins.Judge{}
+		j.judges[r.installed.Cluster] = of
+	}
+	for s := range of {
+		text := of[s].Installed(r.p.uid, v, func(id uint64) *crdt.Clock {
+			p := w.procs[id]
+			i := slices.IndexFunc(p.reps, func(o *replicaHost) bool { return o.set == j.set })
+			if !p.alive || i < 0 {
+				return nil
+			}
+			return p.reps[i].m.Snapshot(keyspace.Space(s)).Clock()
+		})
+		if text != "" {
+			w.violate("clocks do not grow", "%v space %v: %s", r, keyspace.Space(s), text)
+		}
+	}
+}
+
+func (j *originChecker) stepped(w *World, r *replicaHost) {
+	if r.set != j.set || r.installed == nil || !r.m.CaughtUp() {
+		return
+	}
+	of := j.judges[r.installed.Cluster]
+	if j.steps++; of == nil || j.steps%4 != 0 {
+		return
+	}
+	for s := range of {
+		if text := of[s].Look(r.p.uid, r.m.Snapshot(keyspace.Space(s)).Clock()); text != "" {
+			w.violate("clocks do not grow", "%v space %v: %s", r, keyspace.Space(s), text)
+		}
+		w.counts.ClockRows = max(w.counts.ClockRows, uint64(of[s].Most))
+	}
+}
+
+func (j *originChecker) gone(_ *World, p *Process) {
+	for _, of := range j.judges { // order: each for itself
+		for s := range of {
+			of[s].Gone(p.uid)
+		}
+	}
+}
+
+func (*originChecker) finish(*World) {}
 
 // caughtUp holds a joiner that says that it has caught up to all that a majority had acknowledged
 // before it installed its first view. A founder has nothing to catch up with, and nor has a joiner

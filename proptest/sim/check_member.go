@@ -24,7 +24,8 @@ func newJudges(w *World) []checker {
 	for _, s := range w.datasets {
 		all = append(all, &dataChecker{data: s, space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
 			&dataChecker{data: s, space: keyspace.Durable, books: map[view.ClusterID][]*viewBook{}},
-			newEqualChecker(s.set()), newEqualChecker(reserved(s.role)))
+			newEqualChecker(s.set()), newEqualChecker(reserved(s.role)),
+			newOriginChecker(s.set()), newOriginChecker(reserved(s.role)))
 	}
 	return append(all,
 		w.shardChecker,

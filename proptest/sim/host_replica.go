@@ -24,6 +24,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -145,6 +146,15 @@ func (d *replicaHost) stepped(in replicator.Input, e *effect.Effects) {
 	d.check()
 	if e.CaughtUp {
 		d.caughtUp()
+	}
+	if i, is := in.(replicator.Install); is {
+		w.tell(func(j checker) {
+			if g, ok := j.(interface {
+				took(*World, *replicaHost, replica.View)
+			}); ok {
+				g.took(w, d, i.View)
+			}
+		})
 	}
 	for _, r := range e.Reply {
 		w.trace.Fold(6, r.ID)

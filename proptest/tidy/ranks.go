@@ -221,6 +221,7 @@ var ranks = []rankRow{
 	{"proptest/sim/journals", 7, false, "a store keeps the laws of its port, whatever is kept in it"},
 	{"proptest/sim/options", 11, false, "what a world is like is drawn before anything runs in it"},
 	{"proptest/sim/handlers", 12, false, "what a handler does is drawn, whatever runs it"},
+	{"proptest/sim/origins", 2, false, "what clocks keep of incarnations is judged by the views that replicas install"},
 	{"proptest/sim/views", 2, false, "views form a chain or do not, whatever decided them"},
 	{"proptest/sim/builds", 2, false, "what a process speaks is a range, whatever it says"},
 	{"proptest/sim/rollout", 12, false, "what a process does with leases is a stage, whatever it is for"},

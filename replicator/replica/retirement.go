@@ -6,7 +6,6 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Retirement names incarnations that are over: all whose origins are below one, except some. The
@@ -55,5 +54,5 @@ func (t Retirement) Clock(s keyspace.Space) *crdt.Clock {
 
 // String prints it in a few words.
 func (t Retirement) String() string {
-	return fmt.Sprintf("below %s but %d", wire.Short(t.Below), len(t.Spared))
+	return fmt.Sprintf("below %x but %d", uint64(t.Below), len(t.Spared))
 }

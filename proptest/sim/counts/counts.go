@@ -28,6 +28,7 @@ type Counts struct {
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
 	Retired, Outdated, Restored                                         uint64 // incarnations, disks
+	ClockRows                                                           uint64 // the most of a clock, where they retire
 	LevelsRaised, BuildsRefused                                         uint64
 	LeaseStages                                                         uint64 // rolling restarts that changed leases
 	Faults                                                              Faults // of chaos
@@ -94,6 +95,7 @@ func (c *Counts) Add(o Counts) {
 	c.Forgotten += o.Forgotten
 	c.Rested += o.Rested
 	c.Retired += o.Retired
+	c.ClockRows = max(c.ClockRows, o.ClockRows)
 	c.Outdated += o.Outdated
 	c.Restored += o.Restored
 	c.LevelsRaised += o.LevelsRaised
