@@ -8,6 +8,8 @@ BASE      ?=
 PLAN      ?=
 FUZZTIME  ?= 2m
 BENCH     ?= all
+# Job vet looks at all packages, with more rules than tests would.
+TEST       = $(GO) test -vet=off
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
@@ -65,17 +67,17 @@ test: ## every test once, with the race detector where there are goroutines
 # One package more than there are processors: the quickstart, which has leases of seconds, waits most of its time.
 # The simulator's tests take longer than the default limit if the processors are busy.
 calm: ## only the tests that need no processor of their own, without the race detector
-	$(GO) test -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(CALM)
-	$(GO) test -run '$(PLAIN_CALM)|$(BOTH)' $(RACED)
+	$(TEST) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(CALM)
+	$(TEST) -run '$(PLAIN_CALM)|$(BOTH)' $(RACED)
 
 live: ## only the tests of running nodes, without the race detector
-	$(GO) test $(LIVE_PLAIN)
-	$(GO) test -run '$(PLAIN_LIVE)' $(LIVE_RACED)
+	$(TEST) $(LIVE_PLAIN)
+	$(TEST) -run '$(PLAIN_LIVE)' $(LIVE_RACED)
 
 race: ## only the tests with the race detector; of crdt only snapshots meet other goroutines
-	$(GO) test -race -run 'WhileTheStoreIsWritten' ./crdt
-	$(GO) test -race -short -skip '$(PLAIN_CALM)' $(RACED)
-	$(GO) test -race -skip '$(PLAIN_LIVE)' $(LIVE_RACED)
+	$(TEST) -race -run 'WhileTheStoreIsWritten' ./crdt
+	$(TEST) -race -short -skip '$(PLAIN_CALM)' $(RACED)
+	$(TEST) -race -skip '$(PLAIN_LIVE)' $(LIVE_RACED)
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
 # are killed wait for leases, as roll-outs wait for probes. What etcd refuses, one caller sees.
@@ -92,8 +94,8 @@ modules: ## only the tests of the modules within
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
 	@cd ddata/console/browser && $(GO) test -v -run '^TestFind$$' . | grep 'NOT TRIED' || true
 	@cd bench/peers && $(GO) test -short -v -run '^TestPeerPekko$$' . | grep 'NOT TRIED' || true
-	$(call in_modules,$(GO) test -short -run '$(PLAIN_MODULES)' ./...)
-	$(call in_modules,$(GO) test -race -short -skip '$(PLAIN_MODULES)' ./...)
+	$(call in_modules,$(TEST) -short -run '$(PLAIN_MODULES)' ./...)
+	$(call in_modules,$(TEST) -race -short -skip '$(PLAIN_MODULES)' ./...)
 	$(GO) -C proptest/documents test -count=1 ./...
 
 # Where it cannot be tried, as in a shallow clone, it says so in words.

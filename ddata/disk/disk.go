@@ -101,13 +101,15 @@ func (d *Dir) PutRecord(record []byte) error {
 	return nil
 }
 
-// Load finds the table of a dataset and what it holds.
+// Load finds the table of a dataset and what it holds. Items are read ahead, on a goroutine that ends
+// with them.
 func (d *Dir) Load(set keyspace.Dataset) (durable.Table, replicator.Loaded, error) {
 	t, err := d.env.Table(rows.Table(set))
 	if err != nil {
 		return nil, replicator.Loaded{}, err
 	}
 	loaded, err := rows.Load(t)
+	loaded.Items = ahead(loaded.Items)
 	return t, loaded, err
 }
 

@@ -5,6 +5,7 @@
 //     the membership's record.
 //   - A Recorder writes the record on a goroutine of its own, one at a time, and answers each with
 //     membership.Persisted. The loop that renews the lease waits for no disk.
+//   - The items of a table are read ahead: a node that starts decodes them while it takes others in.
 //   - A mark says until when the node may be at work. After a kill the next node on the directory
 //     waits for the leases that this one granted from then on only. Covers reports whether what the
 //     node computes now comes before the mark; a grant that does not is not sent.

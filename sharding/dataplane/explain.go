@@ -16,6 +16,9 @@ func (r *Plane) explain(number uint32, err error) error {
 	if why := r.StoreFailure.of(number); why != nil {
 		return fmt.Errorf("%w: %w", err, why)
 	}
+	if !r.Entities.Lease.Holds() { // whatever else is wrong follows from that
+		return fmt.Errorf("%w (this node holds no lease: it does not reach a majority, or is no member yet)", err)
+	}
 	rt := r.Routes.Slots[number].Load()
 	if rt != nil && rt.Buffer == nil {
 		return err
