@@ -236,11 +236,15 @@ func playSound(t *testing.T, plan options.Plan) {
 		plan.Scenario == options.Closings && (c.Closings == 0 || c.Returned == 0) ||
 		plan.Scenario == options.RollingRestarts && c.HandOffs == 0 ||
 		plan.Scenario == options.Votes && (c.Cuts == 0 || c.Views < 4) ||
-		plan.Scenario == options.Retirements && (c.Retired < 5 || c.Restored == 0) ||
+		plan.Scenario == options.Retirements && (c.Retired < 5 || c.Restored == 0 || c.ClockRows == 0) ||
 		plan.Scenario == options.Stops && c.Stops == 0 ||
 		plan.Scenario == options.Deposed && c.Persisted.Store.Succeeded == 0 ||
 		plan.Scenario == options.OldLeases && c.Crashes == 0 {
 		t.Errorf("%+v: next to nothing happened: %+v", plan, c)
+	}
+	// Of four nodes a retirement begins when four have come, and the third one names these for sure.
+	if most := uint64(4 * (1 + 3 + 2)); plan.Scenario == options.Retirements && c.ClockRows > most {
+		t.Errorf("a clock of %d rows, more than %d: retirements do not keep pace", c.ClockRows, most)
 	}
 }
 
