@@ -93,11 +93,11 @@ func (c *GCounterTx) Increment(n uint64) error {
 	}
 	path := originPath(KindGCounter.Path(), c.tx.origin)
 	own := uint64(0)
-	for _, it := range c.tx.peek().At(path) {
-		if old, ok := decodeCount(it.Payload); ok {
-			own += old
-		}
-	}
+	c.tx.peek().each(path, func(it *Item) bool {
+		old, _ := decodeCount(it.Payload)
+		own += old
+		return true
+	})
 	return c.tx.Replace(path, string(appendCount(nil, own+n)))
 }
 

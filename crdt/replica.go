@@ -38,7 +38,7 @@ func (r *Replica) Store() *Store { return r.st }
 //
 // A key that DeleteForever has ended is ErrDeleted; fn does not run.
 func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
-	if r.st.live.keys.get(key).isDeleted() {
+	if r.st.live.keys.get(key).marks().isDeleted() {
 		return nil, deletedError(key)
 	}
 	return r.update(key, wall, fn, ch)
@@ -47,12 +47,12 @@ func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes
 // update is Update also for keys that are permanently deleted.
 func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
 	ks := r.st.live.keys.get(key)
-	if ks == nil {
+	if ks == (keyItems{}) {
 		if err := CheckKey(key); err != nil {
 			return nil, err
 		}
 	} else {
-		key = ks.key
+		key = ks.key()
 	}
 	if r.seq > SeqMax-2*EventsMax {
 		return nil, fmt.Errorf("%w: origin %v has used up its events", ErrOverflow, r.origin)

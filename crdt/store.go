@@ -97,10 +97,7 @@ func (s *Store) Hash(it *Item) Digest { return s.live.hash(it) }
 
 // Bytes estimates the encoded size of what a key holds, in constant time.
 func (s *Store) Bytes(key string) int {
-	if ks := s.live.keys.get(key); ks != nil {
-		return ks.bytes
-	}
-	return 0
+	return s.live.keys.get(key).bytes()
 }
 
 // View returns the immutable state of one key. It costs the next write to that key a copy of its
@@ -152,4 +149,13 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 		}
 	}
 	return gs, more, covered
+}
+
+// Check recomputes everything that the store maintains and returns what differs. It costs a walk
+// over items and log: for tests and the simulator.
+func (s *Store) Check() error {
+	if err := s.live.check(s.clock); err != nil {
+		return err
+	}
+	return s.log.check(s.clock)
 }
