@@ -103,9 +103,9 @@ func (c *contents) forget(it *Item, ch *Changes) {
 	ch.drop(it, hidden)
 }
 
-// apply carries out one event that is new.
-func (c *contents) apply(e *Event, ch *Changes) {
-	var it *Item
+// apply carries out one event that is new. It returns what the event has put, nil if that is
+// nothing.
+func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 	if e.Puts {
 		it = c.insert(e.Dot, e.Key, e.Path, e.Payload, e.Removes, ch)
 	}
@@ -122,6 +122,7 @@ func (c *contents) apply(e *Event, ch *Changes) {
 	if e.Puts && c.Planted(defect.DropLosingSibling) {
 		c.dropLosers(it, ch)
 	}
+	return it
 }
 
 // dropLosers is the defect DropLosingSibling.

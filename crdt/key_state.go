@@ -1,6 +1,9 @@
 package crdt
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
 // keyState is the live items of a key that holds several, or has marks. Few items are a sorted slice, many a
 // copy-on-write tree.
@@ -52,17 +55,10 @@ func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 
 // searchSmall returns the index of the first item at or after (path, d).
 func (k *keyState) searchSmall(path string, d Dot) int {
-	lo, hi := 0, len(k.small)
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		it := k.small[m]
-		if it.Path < path || it.Path == path && it.Dot.Compare(d) < 0 {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	return lo
+	return sort.Search(len(k.small), func(i int) bool {
+		it := k.small[i]
+		return it.Path > path || it.Path == path && it.Dot.Compare(d) >= 0
+	})
 }
 
 // at returns the siblings at path, by dot. The slice may be the key's own: read only, and not

@@ -68,17 +68,15 @@ func (t *keyTable) drop(it *Item) {
 
 // leave counts out an item that was taken from its key, and returns what the key holds then.
 func (t *keyTable) leave(it *Item) keyItems {
-	if t.get(it.Key).more == nil {
-		return t.get(it.Key) // one item says all of itself
-	}
-	ks := t.writable(it.Key)
-	ks.leave(it)
-	switch {
-	case ks.items == 0:
-		t.remove(it.Key)
-	case ks.items == 1 && ks.marks == nil:
-		only, _ := ks.edges()
-		t.set(keyItems{only: only})
+	if t.get(it.Key).more != nil { // else it alone said all of its key
+		ks := t.writable(it.Key)
+		ks.leave(it)
+		if ks.items == 0 {
+			t.remove(it.Key)
+		} else if ks.items == 1 && ks.marks == nil {
+			only, _ := ks.edges()
+			t.set(keyItems{only: only})
+		}
 	}
 	return t.get(it.Key)
 }
@@ -87,14 +85,6 @@ func (t *keyTable) leave(it *Item) keyItems {
 func (t *keyTable) remove(key string) {
 	t.tree.remove(key, nil)
 	t.recent = keyItems{}
-}
-
-// handOut returns what a key holds, which is never changed again. It costs the next write to a
-// state a copy of its top.
-func (t *keyTable) handOut(key string) keyItems {
-	ks := t.get(key)
-	ks.handOut()
-	return ks
 }
 
 // fork returns all keys, which are never changed again.

@@ -1,6 +1,9 @@
 package crdt
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // marks is what a key holds beside plain data; nearly every key has none. It belongs to its
 // keyState, and is copied with it.
@@ -112,15 +115,7 @@ func (k *keyState) marking() *marks {
 }
 
 func (m *marks) find(o Origin) (int, bool) {
-	return slices.BinarySearchFunc(m.owners, o, func(w owner, o Origin) int {
-		switch {
-		case w.origin < o:
-			return -1
-		case w.origin > o:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(m.owners, o, func(w owner, o Origin) int { return cmp.Compare(w.origin, o) })
 }
 
 // isPlain reports whether it makes no marks.

@@ -102,7 +102,11 @@ func (s *Store) Bytes(key string) int {
 
 // View returns the immutable state of one key. It costs the next write to that key a copy of its
 // top.
-func (s *Store) View(key string) Reader { return s.live.view(s.live.keys.handOut(key)) }
+func (s *Store) View(key string) Reader {
+	ks := s.live.keys.get(key)
+	ks.handOut()
+	return s.live.view(ks)
+}
 
 // Peek is View for reads that end before the next change of the store. It costs nothing.
 func (s *Store) Peek(key string) Reader { return s.live.view(s.live.keys.get(key)) }
