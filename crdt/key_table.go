@@ -24,7 +24,9 @@ func (t *keyTable) get(key string) keyItems {
 
 // set makes ks, which is something, what its key holds.
 func (t *keyTable) set(ks keyItems) {
-	t.tree.set(ks, nil)
+	if !t.tree.replace(ks) {
+		t.tree.set(ks, nil)
+	}
 	t.recent = ks
 }
 

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/coterie-go/coterie/crdt/dots"
+	"github.com/coterie-go/coterie/crdt/ring"
 )
 
 // eventLog keeps groups in the order in which this replica applied them. It keeps their payloads
@@ -22,8 +23,8 @@ type eventLog struct {
 	eventsMax, bytesMax int
 	floor               Clock // the events that are not in the log any more
 
-	places  ring[logged] // the events of a group side by side
-	start   uint64       // position of the front place; positions never repeat
+	places  ring.Ring[logged] // the events of a group side by side
+	start   uint64            // position of the front place; positions never repeat
 	origins []*originLog
 	events  int
 	bytes   int
@@ -53,7 +54,7 @@ func (p *logged) event() Event {
 // originLog is the places of one origin's groups, by position.
 type originLog struct {
 	origin Origin
-	refs   ring[logRef]
+	refs   ring.Ring[logRef]
 	sorted bool // refs are in order of seq too: their origin's events came in order
 }
 
@@ -80,7 +81,7 @@ func (l *eventLog) open(g Group, size int) *originLog {
 		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
 	}
 	ol := l.origins[i]
-	ol.add(logRef{pos: l.start + uint64(l.places.len()), first: g[0].Dot.Seq, n: int32(len(g)), bytes: int32(size)})
+	ol.add(logRef{pos: l.start + uint64(l.places.Len()), first: g[0].Dot.Seq, n: int32(len(g)), bytes: int32(size)})
 	l.events += len(g)
 	l.bytes += size
 	return ol
@@ -99,22 +100,22 @@ func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
 		all := e.Removes
 		p.several = &all
 	}
-	l.places.push(p)
+	l.places.Push(p)
 }
 
 func (ol *originLog) add(r logRef) {
 	r.top = r.last()
-	if n := ol.refs.len(); n > 0 {
-		top := ol.refs.at(n - 1).top
+	if n := ol.refs.Len(); n > 0 {
+		top := ol.refs.At(n - 1).top
 		ol.sorted = ol.sorted && r.first > top
 		r.top = max(r.top, top)
 	}
-	ol.refs.push(r)
+	ol.refs.Push(r)
 }
 
 // cut takes the first group of one origin out and returns its seqs.
 func (l *eventLog) cut(ol *originLog) (first, last uint64) {
-	r := ol.refs.pop()
+	r := ol.refs.Pop()
 	for i := range uint64(r.n) {
 		*l.at(r.pos + i) = logged{}
 	}
@@ -124,7 +125,7 @@ func (l *eventLog) cut(ol *originLog) (first, last uint64) {
 }
 
 // at returns the place at a position.
-func (l *eventLog) at(pos uint64) *logged { return l.places.at(int(pos - l.start)) }
+func (l *eventLog) at(pos uint64) *logged { return l.places.At(int(pos - l.start)) }
 
 // group returns the group at its places.
 func (l *eventLog) group(r *logRef) Group {
@@ -137,8 +138,8 @@ func (l *eventLog) group(r *logRef) Group {
 
 // advance drops the front that is trimmed.
 func (l *eventLog) advance() {
-	for l.places.len() > 0 && l.places.at(0).item == nil {
-		l.places.pop()
+	for l.places.Len() > 0 && l.places.At(0).item == nil {
+		l.places.Pop()
 		l.start++
 	}
 }
@@ -146,7 +147,7 @@ func (l *eventLog) advance() {
 // settle drops the trimmed front and the origins that have nothing left.
 func (l *eventLog) settle() {
 	l.advance()
-	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.refs.len() == 0 })
+	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.refs.Len() == 0 })
 }
 
 // size estimates the encoded length of a group.
@@ -178,14 +179,14 @@ func (l *eventLog) push(g Group, apply func(*Event) *Item) {
 // shrink drops the oldest groups while the log is over bounds. Trimmed places count too: the ring
 // itself is bounded.
 func (l *eventLog) shrink(events, bytes int) {
-	if l.events <= events && l.bytes <= bytes && l.places.len() <= 2*l.eventsMax {
+	if l.events <= events && l.bytes <= bytes && l.places.Len() <= 2*l.eventsMax {
 		return
 	}
 	emptied := false
-	for l.advance(); l.places.len() > 0 && (l.events > events || l.bytes > bytes || l.places.len() > l.eventsMax); {
-		of := l.places.at(0).of
+	for l.advance(); l.places.Len() > 0 && (l.events > events || l.bytes > bytes || l.places.Len() > l.eventsMax); {
+		of := l.places.At(0).of
 		l.forget(of)
-		emptied = emptied || of.refs.len() == 0
+		emptied = emptied || of.refs.Len() == 0
 		l.advance()
 	}
 	if emptied {
@@ -206,7 +207,7 @@ func (l *eventLog) cover(events *Clock) { l.floor.Join(events) }
 func (l *eventLog) trim(stable *Clock) {
 	for _, ol := range l.origins {
 		row := stable.Row(ol.origin)
-		for ol.refs.len() > 0 && row.HasRange(ol.refs.at(0).first, ol.refs.at(0).last()) {
+		for ol.refs.Len() > 0 && row.HasRange(ol.refs.At(0).first, ol.refs.At(0).last()) {
 			l.forget(ol)
 		}
 	}
@@ -250,8 +251,8 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 func (l *eventLog) check(clock *Clock) error {
 	var logged Clock
 	events := 0
-	for i := range l.places.len() {
-		it := l.places.at(i).item
+	for i := range l.places.Len() {
+		it := l.places.At(i).item
 		switch {
 		case it == nil:
 			continue
@@ -268,8 +269,8 @@ func (l *eventLog) check(clock *Clock) error {
 	}
 	refs, bytes := 0, 0
 	for _, ol := range l.origins {
-		for i := range ol.refs.len() {
-			r := ol.refs.at(i)
+		for i := range ol.refs.Len() {
+			r := ol.refs.At(i)
 			if err := l.checkGroup(ol, r); err != nil {
 				return err
 			}
@@ -305,7 +306,7 @@ type logCursor struct {
 	i    int
 }
 
-func (c *logCursor) ref() *logRef { return c.log.refs.at(c.i) }
+func (c *logCursor) ref() *logRef { return c.log.refs.At(c.i) }
 
 // seek moves on to the next group that the peer lacks and reports whether there is one. Where seqs
 // are in order it jumps over what the peer has; where they are not, it jumps to the first place
@@ -314,8 +315,8 @@ func (c *logCursor) seek() bool {
 	if c.i == 0 {
 		c.jump(c.peer.Base())
 	}
-	for c.i < c.log.refs.len() {
-		r := c.log.refs.at(c.i)
+	for c.i < c.log.refs.Len() {
+		r := c.log.refs.At(c.i)
 		if !c.peer.HasRange(r.first, r.last()) {
 			return true
 		}
@@ -332,8 +333,8 @@ func (c *logCursor) seek() bool {
 // jump skips places, from the cursor's on, up to the first that can hold a seq above known.
 func (c *logCursor) jump(known uint64) {
 	refs := &c.log.refs
-	if c.i < refs.len() && refs.at(c.i).top > known {
+	if c.i < refs.Len() && refs.At(c.i).top > known {
 		return // the usual case: the next one
 	}
-	c.i += sort.Search(refs.len()-c.i, func(i int) bool { return refs.at(c.i+i).top > known })
+	c.i += sort.Search(refs.Len()-c.i, func(i int) bool { return refs.At(c.i+i).top > known })
 }
