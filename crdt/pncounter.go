@@ -106,7 +106,7 @@ func addBalance(tx *Tx, prefix string, n wide) error {
 	if err != nil {
 		return err
 	}
-	path := originPath(prefix, tx.origin)
+	path := tx.countPath(prefix)
 	own := n
 	tx.peek().each(path, func(it *Item) bool {
 		old, _ := decodeBalance(it.Payload)

@@ -62,13 +62,15 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 		return nil, fmt.Errorf("%w: key %q: update within the update of %q", ErrMalformed, key, c.key)
 	}
 	r.serial++
-	*c = txCore{serial: r.serial, st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks}
+	*c = txCore{
+		serial: r.serial, st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks, counted: c.counted,
+	}
 	err := run(c.key, "update function", fn, &Tx{txCore: c, serial: c.serial})
 	events := c.events
 	if err == nil {
 		err = c.err
 	}
-	*c = txCore{}
+	*c = txCore{counted: c.counted}
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}

@@ -28,6 +28,8 @@ type txCore struct {
 	events Group
 	err    error // of the first failed mutation
 
+	counted string // the last countPath, of an earlier transaction too
+
 	ks     keyItems // what reads see: the store's own, or an overlay of generation overlayGen
 	synced int      // events that ks contains
 }

@@ -20,14 +20,14 @@ import (
 )
 
 // heapOfKeys is the memory of keys with one item each, such as counters and registers.
-func heapOfKeys(keys, nameAndValue int) int { return keys * (125 + nameAndValue) }
+func heapOfKeys(keys, nameAndValue int) int { return keys * (110 + nameAndValue) }
 
 // heapOfItems is the memory of elements of large sets and maps.
 func heapOfItems(items, elementAndValue int) int { return items * (105 + elementAndValue) }
 
 // heapOfLog is the memory of the last changes, which a node keeps to send them again. Of those that
 // later ones have replaced it keeps the items.
-func heapOfLog(changes, replaced, value int) int { return 100*changes + replaced*(80+value) }
+func heapOfLog(changes, replaced, value int) int { return 100*changes + replaced*(64+value) }
 
 // heapOfEntities is the memory of active entities that rest.
 func heapOfEntities(entities, idAndState int) int { return entities * (330 + idAndState) }
@@ -53,7 +53,7 @@ func Example_sizing() {
 	const million = 1_000_000
 	live := heapOfMembers(10) + heapOfKeys(million, 16+1) + heapOfLog(1<<18, 1<<18, 1) + heapOfEntities(million/10, 100)
 	fmt.Println(live/million, "MB of memory are live,", fileOfKeys(million, 16+1)/million, "MB are on disk")
-	// Output: 233 MB of memory are live, 74 MB are on disk
+	// Output: 213 MB of memory are live, 74 MB are on disk
 }
 
 // near holds a formula to what is measured: within a third.
