@@ -70,11 +70,10 @@ func (k keyItems) handOut() {
 // at returns the siblings at path, by dot. The slice may be the key's own: read only, and not
 // beyond the next change.
 func (k keyItems) at(path string) []*Item {
-	switch {
-	case k.more != nil:
+	if k.more != nil {
 		return k.more.at(path)
-	case k.only != nil && k.only.Path == path:
-		return []*Item{k.only}
+	} else if it, _ := k.one(path); it != nil {
+		return []*Item{it}
 	}
 	return nil
 }

@@ -34,18 +34,22 @@ type eventLog struct {
 type logged struct {
 	item    *Item      // what it has put; else its dot, key and path. nil: trimmed, waiting for the front to pass it
 	of      *originLog // of its origin
-	removed Dot        // the one dot that it removes, as most do
-	several *[]Dot     // all that it removes, if they are several
+	removed Dot        // the one dot that it removes, if it puts an item
+	other   *otherwise // nil: it puts, and removes that at most
+}
+
+// otherwise is for an event that puts nothing, or removes several dots.
+type otherwise struct {
 	puts    bool
+	removes []Dot
 }
 
 // event returns the event as it was applied.
 func (p *logged) event() Event {
-	e := Event{Dot: p.item.Dot, Key: p.item.Key, Path: p.item.Path, Puts: p.puts, Payload: p.item.Payload}
-	switch {
-	case p.several != nil:
-		e.Removes = *p.several
-	case p.removed != Dot{}:
+	e := Event{Dot: p.item.Dot, Key: p.item.Key, Path: p.item.Path, Puts: true, Payload: p.item.Payload}
+	if p.other != nil {
+		e.Puts, e.Removes = p.other.puts, p.other.removes
+	} else if p.removed != (Dot{}) {
 		e.Removes = []Dot{p.removed}
 	}
 	return e
@@ -90,15 +94,15 @@ func (l *eventLog) open(g Group, size int) *originLog {
 // add enters the next event of the group that open has begun. it is what the event has put, nil if
 // that is nothing.
 func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
-	p := logged{item: it, of: ol, puts: it != nil}
-	if it == nil {
+	p := logged{item: it, of: ol}
+	switch n := len(e.Removes); {
+	case it == nil:
 		p.item = &Item{Dot: e.Dot, Key: e.Key, Path: e.Path}
-	}
-	if n := len(e.Removes); n == 1 {
+		p.other = &otherwise{removes: slices.Clone(e.Removes)}
+	case n == 1:
 		p.removed = e.Removes[0]
-	} else if n > 1 {
-		all := e.Removes
-		p.several = &all
+	case n > 1:
+		p.other = &otherwise{puts: true, removes: slices.Clone(e.Removes)}
 	}
 	l.places.Push(p)
 }
@@ -199,9 +203,6 @@ func (l *eventLog) forget(ol *originLog) {
 	first, last := l.cut(ol)
 	l.floor.AddRange(ol.origin, first, last)
 }
-
-// cover takes note of events that did not come through the log.
-func (l *eventLog) cover(events *Clock) { l.floor.Join(events) }
 
 // trim drops the groups whose dots stable contains.
 func (l *eventLog) trim(stable *Clock) {

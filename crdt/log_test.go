@@ -63,7 +63,8 @@ func (w *logWorld) make(origins, groups int) {
 		var g Group
 		for range 1 + w.rng.IntN(4) {
 			next[o]++
-			g = append(g, Event{Dot: Dot{Origin: Origin(o + 1), Seq: next[o]}, Key: "k", Path: "p", Puts: true})
+			dot, puts := Dot{Origin: Origin(o + 1), Seq: next[o]}, w.rng.IntN(4) > 0
+			g = append(g, Event{Dot: dot, Key: "k", Path: "p", Puts: puts})
 			for seq := range w.rng.Uint64N(3) {
 				e := &g[len(g)-1]
 				e.Removes = append(e.Removes, Dot{Origin: old, Seq: seq + 1})

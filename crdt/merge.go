@@ -56,7 +56,7 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 
 // cover joins a clock whose events did not come through the log.
 func (s *Store) cover(c *Clock) {
-	s.log.cover(c.Minus(s.clock))
+	s.log.floor.Join(c.Minus(s.clock))
 	s.clock.Join(c)
 }
 

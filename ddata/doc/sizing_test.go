@@ -27,7 +27,7 @@ func heapOfItems(items, elementAndValue int) int { return items * (105 + element
 
 // heapOfLog is the memory of the last changes, which a node keeps to send them again. Of those that
 // later ones have replaced it keeps the items.
-func heapOfLog(changes, replaced, value int) int { return 100*changes + replaced*(64+value) }
+func heapOfLog(changes, replaced, value int) int { return 90*changes + replaced*(64+value) }
 
 // heapOfEntities is the memory of active entities that rest.
 func heapOfEntities(entities, idAndState int) int { return entities * (330 + idAndState) }
@@ -53,7 +53,7 @@ func Example_sizing() {
 	const million = 1_000_000
 	live := heapOfMembers(10) + heapOfKeys(million, 16+1) + heapOfLog(1<<18, 1<<18, 1) + heapOfEntities(million/10, 100)
 	fmt.Println(live/million, "MB of memory are live,", fileOfKeys(million, 16+1)/million, "MB are on disk")
-	// Output: 213 MB of memory are live, 74 MB are on disk
+	// Output: 211 MB of memory are live, 74 MB are on disk
 }
 
 // near holds a formula to what is measured: within a third.
