@@ -189,11 +189,7 @@ func (c *contents) check(clock *Clock) error {
 	items, bytes := 0, 0
 	var failed error
 	c.keys.tree.ascend("", func(ks keyItems) bool {
-		failed = c.checkKey(ks, clock)
-		ks.ascend("", func(it *Item) bool {
-			sum = sum.Plus(c.hash(it))
-			return true
-		})
+		failed = c.checkKey(ks, clock, &sum)
 		items, bytes = items+ks.items(), bytes+ks.bytes()
 		return failed == nil
 	})
@@ -216,13 +212,15 @@ func (c *contents) check(clock *Clock) error {
 	return c.marks.check(&c.keys.tree, c.living)
 }
 
-func (c *contents) checkKey(ks keyItems, clock *Clock) error {
+// checkKey recomputes what is kept of a key, and adds the hashes of its items to digest.
+func (c *contents) checkKey(ks keyItems, clock *Clock, digest *Digest) error {
 	key, sum := ks.key(), keyState{}
 	var failed error
 	var prev *Item
 	paths, items := 0, 0
 	ks.ascend("", func(it *Item) bool {
 		sum.enter(it)
+		*digest = digest.Plus(c.hash(it))
 		if isFold(it) {
 			sum.marking().folds++
 			if !ks.more.anchored(it.Path) {

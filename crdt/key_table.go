@@ -58,7 +58,7 @@ func (t *keyTable) put(it *Item, removes []Dot) keyItems {
 	return keyItems{more: ks}
 }
 
-// drop takes an item from its key, and leaves it to leave to count it out.
+// drop takes an item from its key; leave counts it out then.
 func (t *keyTable) drop(it *Item) {
 	if t.get(it.Key).only == it {
 		t.remove(it.Key)

@@ -131,13 +131,13 @@ func (l *eventLog) cut(ol *originLog) (first, last uint64) {
 // at returns the place at a position.
 func (l *eventLog) at(pos uint64) *logged { return l.places.At(int(pos - l.start)) }
 
-// group returns the group at its places.
-func (l *eventLog) group(r *logRef) Group {
-	g := make(Group, r.n)
-	for i := range g {
-		g[i] = l.at(r.pos + uint64(i)).event()
+// group appends the group at its places to dst.
+func (l *eventLog) group(dst Group, r *logRef) Group {
+	dst = slices.Grow(dst, int(r.n))
+	for i := range uint64(r.n) {
+		dst = append(dst, l.at(r.pos+i).event())
 	}
-	return g
+	return dst
 }
 
 // advance drops the front that is trimmed.
@@ -239,7 +239,7 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 		if bytes += int(r.bytes); bytes > maxBytes && len(gs) > 0 {
 			return gs, true, true
 		}
-		gs = append(gs, l.group(r))
+		gs = append(gs, l.group(nil, r))
 		cursors[best].i++
 		if !cursors[best].seek() {
 			cursors = slices.Delete(cursors, best, best+1)
@@ -253,12 +253,12 @@ func (l *eventLog) check(clock *Clock) error {
 	var logged Clock
 	events := 0
 	for i := range l.places.Len() {
-		it := l.places.At(i).item
+		it, of := l.places.At(i).item, l.places.At(i).of
 		switch {
 		case it == nil:
 			continue
-		case !logged.Add(it.Dot):
-			return fmt.Errorf("crdt: event %v is in the log twice", it.Dot)
+		case of.origin != it.Dot.Origin || !logged.Add(it.Dot):
+			return fmt.Errorf("crdt: event %v is in the log twice, or as one of %v", it.Dot, of.origin)
 		case l.floor.Has(it.Dot):
 			return fmt.Errorf("crdt: event %v is in the log and in the floor", it.Dot)
 		}
@@ -269,10 +269,12 @@ func (l *eventLog) check(clock *Clock) error {
 		return fmt.Errorf("crdt: log and floor make %v, the clock is %v", &logged, clock)
 	}
 	refs, bytes := 0, 0
+	var buf Group
 	for _, ol := range l.origins {
 		for i := range ol.refs.Len() {
 			r := ol.refs.At(i)
-			if err := l.checkGroup(ol, r); err != nil {
+			buf = l.group(buf[:0], r)
+			if err := ol.check(r, buf); err != nil {
 				return err
 			}
 			refs, bytes = refs+int(r.n), bytes+int(r.bytes)
@@ -285,15 +287,14 @@ func (l *eventLog) check(clock *Clock) error {
 	return nil
 }
 
-// checkGroup looks at the places of one group.
-func (l *eventLog) checkGroup(ol *originLog, r *logRef) error {
-	for i := range uint64(r.n) {
-		p := l.at(r.pos + i)
-		if p.item == nil || p.of != ol || p.item.Dot != (Dot{Origin: ol.origin, Seq: r.first + i}) {
+// check looks at one group.
+func (ol *originLog) check(r *logRef, g Group) error {
+	for i := range g {
+		if g[i].Dot != (Dot{Origin: ol.origin, Seq: r.first + uint64(i)}) {
 			return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
 		}
 	}
-	if size := l.group(r).size(); size != int(r.bytes) {
+	if size := g.size(); size != int(r.bytes) {
 		return fmt.Errorf("crdt: log of %v: group %d-%d has %d bytes, counted as %d",
 			ol.origin, r.first, r.last(), size, r.bytes)
 	}
