@@ -141,11 +141,7 @@ func (s *Store) apply(g Group, ch *Changes) {
 	s.changing()
 	o, first, last := g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq
 	s.clock.Row(o).EachGap(first, last, func(a, b uint64) {
-		part := g[a-first : b-first+1]
-		for i := range part {
-			s.live.apply(&part[i], ch)
-		}
-		s.log.push(part)
+		s.log.push(g[a-first:b-first+1], func(e *Event) *Item { return s.live.apply(e, ch) })
 	})
 	s.clock.AddRange(o, first, last)
 }

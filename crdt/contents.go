@@ -38,7 +38,7 @@ func (c *contents) shown() *Living {
 }
 
 // view returns the reader of a key's state.
-func (c *contents) view(ks *keyState) Reader { return readerOf(ks, c.shown()) }
+func (c *contents) view(ks keyItems) Reader { return readerOf(ks, c.shown()) }
 
 // hash returns what an item adds to the digest.
 func (c *contents) hash(it *Item) (h Digest) {
@@ -47,8 +47,8 @@ func (c *contents) hash(it *Item) (h Digest) {
 }
 
 // hides reports whether a live item of the key changes nothing of what readers are shown.
-func (c *contents) hides(ks *keyState, it *Item) bool {
-	m := ks.marks
+func (c *contents) hides(ks keyItems, it *Item) bool {
+	m := ks.marks()
 	switch {
 	case m == nil:
 		return false
@@ -56,7 +56,7 @@ func (c *contents) hides(ks *keyState, it *Item) bool {
 		return it.Path != deletedPath || m.deleted > 1
 	}
 	return kindOf(it.Path).owned() && !c.shown().Has(it.Dot.Origin) ||
-		m.folds > 0 && isFold(it) && !ks.anchored(it.Path)
+		m.folds > 0 && isFold(it) && !ks.more.anchored(it.Path)
 }
 
 // insert brings an item to life and takes away those siblings at its path that removes names; the
@@ -67,13 +67,11 @@ func (c *contents) insert(d Dot, key, path, payload string, removes []Dot, ch *C
 	c.index.put(c.keys.gen, it)
 	c.count++
 	c.sketch.put(d, c.count, &c.index)
-	h := c.hash(it)
-	ks.enter(it, h)
 	c.bytes += it.size()
-	if ks.marks != nil {
+	if ks.marks() != nil {
 		c.marks.entered(ks, it, c.living)
 	}
-	c.digest = c.digest.Plus(h)
+	c.digest = c.digest.Plus(c.hash(it))
 	ch.put(it, c.hides(ks, it))
 	return it
 }
@@ -92,26 +90,22 @@ func (c *contents) bury(it *Item, ch *Changes) {
 
 // forget finishes the death of an item that neither its key nor the index holds any more.
 func (c *contents) forget(it *Item, ch *Changes) {
-	ks := c.keys.writable(it.Key, false)
+	was := c.keys.get(it.Key)
+	marked, hidden := was.marks() != nil || c.marks.littered(), c.hides(was, it)
 	c.count--
 	c.sketch.drop(it.Dot, c.count)
-	h := c.hash(it)
-	marked, hidden := ks.marks != nil || c.marks.littered(), c.hides(ks, it)
-	ks.leave(it, h)
+	is := c.keys.leave(it)
 	c.bytes -= it.size()
 	if marked {
-		c.marks.left(ks, it, c.living)
+		c.marks.left(is, it, c.living)
 	}
-	c.digest = c.digest.Minus(h)
-	if ks.items == 0 {
-		c.keys.remove(ks)
-	}
+	c.digest = c.digest.Minus(c.hash(it))
 	ch.drop(it, hidden)
 }
 
-// apply carries out one event that is new.
-func (c *contents) apply(e *Event, ch *Changes) {
-	var it *Item
+// apply carries out one event that is new. It returns what the event has put, nil if that is
+// nothing.
+func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 	if e.Puts {
 		it = c.insert(e.Dot, e.Key, e.Path, e.Payload, e.Removes, ch)
 	}
@@ -128,6 +122,7 @@ func (c *contents) apply(e *Event, ch *Changes) {
 	if e.Puts && c.Planted(defect.DropLosingSibling) {
 		c.dropLosers(it, ch)
 	}
+	return it
 }
 
 // dropLosers is the defect DropLosingSibling.
@@ -171,7 +166,7 @@ func (c *contents) show(l *Living) []string {
 	keys := c.marks.changed(c.living, l)
 	c.living = l
 	for _, key := range keys {
-		c.marks.review(c.keys.get(key), l)
+		c.marks.review(key, c.keys.get(key), l)
 	}
 	return keys
 }
@@ -180,7 +175,7 @@ func (c *contents) show(l *Living) []string {
 func (c *contents) hiddenKeys() int {
 	n := c.marks.deleted
 	c.marks.litter.Scan(func(key string) bool {
-		if ks := c.keys.get(key); ks != nil && !ks.isDeleted() && c.view(ks).Len() == 0 {
+		if ks := c.keys.get(key); !ks.marks().isDeleted() && c.view(ks).Len() == 0 {
 			n++
 		}
 		return true
@@ -193,10 +188,9 @@ func (c *contents) check(clock *Clock) error {
 	var sum Digest
 	items, bytes := 0, 0
 	var failed error
-	c.keys.tree.ascend("", func(ks *keyState) bool {
-		failed = c.checkKey(ks, clock)
-		sum = sum.Plus(ks.digest)
-		items, bytes = items+int(ks.items), bytes+ks.bytes
+	c.keys.tree.ascend("", func(ks keyItems) bool {
+		failed = c.checkKey(ks, clock, &sum)
+		items, bytes = items+ks.items(), bytes+ks.bytes()
 		return failed == nil
 	})
 	if failed == nil {
@@ -206,7 +200,7 @@ func (c *contents) check(clock *Clock) error {
 		return failed
 	}
 	if sum != c.digest || items != c.count || bytes != c.bytes {
-		return fmt.Errorf("crdt: store counts %d items of %d bytes with digest %v, its keys %d of %d with %v",
+		return fmt.Errorf("crdt: store counts %d items of %d bytes with digest %v, has %d of %d with %v",
 			c.count, c.bytes, c.digest, items, bytes, sum)
 	}
 	if n := c.index.count(); n != items {
@@ -218,16 +212,18 @@ func (c *contents) check(clock *Clock) error {
 	return c.marks.check(&c.keys.tree, c.living)
 }
 
-func (c *contents) checkKey(ks *keyState, clock *Clock) error {
-	key, sum := ks.key, keyState{}
+// checkKey recomputes what is kept of a key, and adds the hashes of its items to digest.
+func (c *contents) checkKey(ks keyItems, clock *Clock, digest *Digest) error {
+	key, sum := ks.key(), keyState{}
 	var failed error
 	var prev *Item
 	paths, items := 0, 0
 	ks.ascend("", func(it *Item) bool {
-		sum.enter(it, c.hash(it))
+		sum.enter(it)
+		*digest = digest.Plus(c.hash(it))
 		if isFold(it) {
 			sum.marking().folds++
-			if !ks.anchored(it.Path) {
+			if !ks.more.anchored(it.Path) {
 				sum.marks.orphans++
 			}
 		}
@@ -238,8 +234,8 @@ func (c *contents) checkKey(ks *keyState, clock *Clock) error {
 		switch {
 		case it.Key != key:
 			failed = fmt.Errorf("crdt: key %q holds item %v", key, it)
-		case ks.kind != 0 && ks.kind != kindOf(it.Path):
-			failed = fmt.Errorf("crdt: key %q is known to hold %v, and holds item %v", key, ks.kind, it)
+		case ks.kind() != 0 && ks.kind() != kindOf(it.Path):
+			failed = fmt.Errorf("crdt: key %q is known to hold %v, and holds item %v", key, ks.kind(), it)
 		case !clock.Has(it.Dot):
 			failed = fmt.Errorf("crdt: item %v is not in the clock", it)
 		case c.index.get(it.Dot) != it:
@@ -253,16 +249,17 @@ func (c *contents) checkKey(ks *keyState, clock *Clock) error {
 	switch {
 	case failed != nil:
 		return failed
-	case items == 0 || items != int(ks.items) || paths != int(ks.paths):
+	case items == 0 || items != ks.items() || paths != ks.paths():
 		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d",
-			key, ks.items, ks.paths, items, paths)
-	case sum.bytes != ks.bytes:
-		return fmt.Errorf("crdt: key %q counts %d bytes, its items have %d", key, ks.bytes, sum.bytes)
-	case sum.digest != ks.digest || !reflect.DeepEqual(sum.marks, ks.marks):
-		return fmt.Errorf("crdt: key %q: digest %v and marks %+v, its items sum to %v and %+v",
-			key, ks.digest, ks.marks, sum.digest, sum.marks)
-	case ks.big != nil:
-		if err := errors.Join(ks.big.firsts.check(), ks.big.rest.check()); err != nil {
+			key, ks.items(), ks.paths(), items, paths)
+	case sum.bytes != ks.bytes():
+		return fmt.Errorf("crdt: key %q counts %d bytes, its items have %d", key, ks.bytes(), sum.bytes)
+	case !reflect.DeepEqual(sum.marks, ks.marks()):
+		return fmt.Errorf("crdt: key %q: marks %+v, its items make %+v", key, ks.marks(), sum.marks)
+	case ks.more != nil && items == 1 && sum.marks == nil:
+		return fmt.Errorf("crdt: key %q has a state for one plain item", key)
+	case ks.more != nil && ks.more.big != nil:
+		if err := errors.Join(ks.more.big.firsts.check(), ks.more.big.rest.check()); err != nil {
 			return fmt.Errorf("crdt: key %q: %w", key, err)
 		}
 	}

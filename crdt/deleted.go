@@ -11,7 +11,7 @@ const deletedPath = string(rune(KindDeleted))
 // marker hides what others wrote at the same time, wherever the two meet, until Sweep removes it. A
 // key that is already permanently deleted stays as it is: the group is nil.
 func (r *Replica) DeleteForever(key string, ch *Changes) (Group, error) {
-	if r.st.live.keys.get(key).isDeleted() {
+	if r.st.live.keys.get(key).marks().isDeleted() {
 		return nil, nil
 	}
 	return r.update(key, 0, func(tx *Tx) error {
@@ -28,8 +28,8 @@ func (r *Replica) DeleteForever(key string, ch *Changes) (Group, error) {
 }
 
 // deletedState is what readers of a key with a marker are given: nothing, and that it stays so.
-func deletedState(key string) *keyState {
-	return &keyState{key: key, marks: &marks{deleted: 1}, digest: Digest{1, 1}}
+func deletedState(key string) keyItems {
+	return keyItems{more: &keyState{key: key, marks: &marks{deleted: 1}}}
 }
 
 func deletedError(key string) error { return fmt.Errorf("%w: %q", ErrDeleted, key) }

@@ -26,7 +26,7 @@ func Diff(before, now Reader) iter.Seq2[*Item, bool] {
 }
 
 // shownAt returns what a reader shows at a whole path.
-func (k *keyState) shownAt(r Reader, path string) []*Item {
+func (k keyItems) shownAt(r Reader, path string) []*Item {
 	if !strings.HasPrefix(path, r.prefix) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func hasDot(items []*Item, d Dot) bool {
 // better is known.
 func differingPaths(before, now Reader) (paths []string) {
 	note := func(path string) { paths = append(paths, path) }
-	a, b := before.ks, now.ks
+	a, b := before.ks.more, now.ks.more
 	if a != nil && b != nil && before.prefix == now.prefix && a.big != nil && b.big != nil &&
 		!before.hides && !now.hides {
 		diffTrees(&a.big.firsts, &b.big.firsts, note)

@@ -145,8 +145,8 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 			now := change(c.add, c.remove, from)
 			changed := c.add + c.remove
 			var places int
-			opened := diffTrees(&before.ks.big.firsts, &now.ks.big.firsts, func(string) { places++ })
-			back := diffTrees(&now.ks.big.firsts, &before.ks.big.firsts, func(string) {})
+			opened := diffTrees(&before.ks.more.big.firsts, &now.ks.more.big.firsts, func(string) { places++ })
+			back := diffTrees(&now.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {})
 			if places != changed {
 				t.Fatalf("size %d: %d places differ, want %d", size, places, changed)
 			}
@@ -157,7 +157,7 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 			}
 			before = now
 		}
-		if opened := diffTrees(&before.ks.big.firsts, &before.ks.big.firsts, func(string) {}); opened != 0 {
+		if opened := diffTrees(&before.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {}); opened != 0 {
 			t.Errorf("%d nodes were opened of the same tree", opened)
 		}
 	}

@@ -177,3 +177,23 @@ func (x *dotIndex) snapshot() dotIndex {
 	x.pinned = true
 	return dotIndex{rows: x.rows, pinned: true}
 }
+
+// count counts the items, for checks.
+func (x *dotIndex) count() int {
+	n := 0
+	for i := range x.rows {
+		n += x.rows[i].root.count(x.rows[i].levels)
+	}
+	return n
+}
+
+func (n *dotNode) count(level uint) int {
+	if level == 0 {
+		return len(n.items)
+	}
+	sum := 0
+	for _, k := range n.kids {
+		sum += k.count(level - 1)
+	}
+	return sum
+}

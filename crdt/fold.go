@@ -100,7 +100,7 @@ func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) b
 // foldKey folds at the counters of one key in which these items stand.
 func (r *Replica) foldKey(items []*Item, retired func(Origin) bool, known func(Dot) bool, ch *Changes) (Group, error) {
 	key := items[0].Key
-	if r.st.live.keys.get(key).isDeleted() {
+	if r.st.live.keys.get(key).marks().isDeleted() {
 		return nil, nil
 	}
 	return r.Update(key, 0, func(tx *Tx) error {

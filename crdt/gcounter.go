@@ -91,20 +91,24 @@ func (c *GCounterTx) Increment(n uint64) error {
 	if _, carry := bits.Add64(sum, n, 0); carry != 0 {
 		return fmt.Errorf("%w: key %q: %d + %d", ErrOverflow, c.tx.key, sum, n)
 	}
-	path := originPath(KindGCounter.Path(), c.tx.origin)
+	path := c.tx.countPath(KindGCounter.Path())
 	own := uint64(0)
-	for _, it := range c.tx.peek().At(path) {
-		if old, ok := decodeCount(it.Payload); ok {
-			own += old
-		}
-	}
+	c.tx.peek().each(path, func(it *Item) bool {
+		old, _ := decodeCount(it.Payload)
+		own += old
+		return true
+	})
 	return c.tx.Replace(path, string(appendCount(nil, own+n)))
 }
 
-// originPath returns the path below prefix at which an origin keeps its count.
-func originPath(prefix string, o Origin) string {
+// countPath returns the path below prefix at which the own origin keeps its count. Counters share the
+// string of it.
+func (t *Tx) countPath(prefix string) string {
 	var buf [64]byte
-	return string(binary.BigEndian.AppendUint64(append(buf[:0], prefix...), uint64(o)))
+	if b := binary.BigEndian.AppendUint64(append(buf[:0], prefix...), uint64(t.origin)); string(b) != t.counted {
+		t.counted = string(b)
+	}
+	return t.counted
 }
 
 // Value returns the sum.

@@ -1,22 +1,25 @@
 package crdt
 
-import "slices"
+import (
+	"slices"
+	"sort"
+)
 
-// keyState is the live items of one key. Few items are a sorted slice, many a copy-on-write tree.
+// keyState is the live items of a key that holds several, or has marks. Few items are a sorted slice, many a
+// copy-on-write tree.
 //
 // A keyState whose generation is not the store's has been handed out to readers and is never
 // changed again: the writer clones it first. Only the writer reads and writes gen.
 type keyState struct {
-	gen    uint64 // 0: pinned by a View
-	key    string // the one copy of the key that items, trees and changes share
-	small  []*Item
-	big    *bigKey // nil while small serves
-	marks  *marks  // nil: only plain data
-	items  int32
-	paths  int32
-	kind   Kind // of all items; 0: not known, several perhaps
-	bytes  int  // of items, estimated
-	digest Digest
+	gen   uint64 // 0: pinned by a View
+	key   string // the one copy of the key that items, trees and changes share
+	small []*Item
+	big   *bigKey // nil while small serves
+	marks *marks  // nil: only plain data
+	items int32
+	paths int32
+	bytes int  // of items, estimated
+	kind  Kind // of all items; 0: not known, several perhaps
 }
 
 // keySmallMax is how many items the slice holds before trees take over. A set that shrinks keeps
@@ -38,10 +41,6 @@ type siblings struct {
 
 func (s *siblings) place() string { return s.path }
 
-func (k *keyState) place() string { return k.key }
-
-func newKeyState(gen uint64, key string) *keyState { return &keyState{gen: gen, key: key} }
-
 // clone returns a copy for changing at generation gen; stamps gives out the generations of trees.
 func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 	c := *k
@@ -56,25 +55,15 @@ func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 
 // searchSmall returns the index of the first item at or after (path, d).
 func (k *keyState) searchSmall(path string, d Dot) int {
-	lo, hi := 0, len(k.small)
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		it := k.small[m]
-		if it.Path < path || it.Path == path && it.Dot.Compare(d) < 0 {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	return lo
+	return sort.Search(len(k.small), func(i int) bool {
+		it := k.small[i]
+		return it.Path > path || it.Path == path && it.Dot.Compare(d) >= 0
+	})
 }
 
 // at returns the siblings at path, by dot. The slice may be the key's own: read only, and not
 // beyond the next change.
 func (k *keyState) at(path string) []*Item {
-	if k == nil {
-		return nil
-	}
 	if k.big != nil {
 		return k.big.at(path)
 	}
@@ -88,9 +77,6 @@ func (k *keyState) at(path string) []*Item {
 
 // one returns the only item at path; with siblings it returns nil and false, and at tells them all.
 func (k *keyState) one(path string) (it *Item, ok bool) {
-	if k == nil {
-		return nil, true
-	}
 	if k.big != nil {
 		it = k.big.firsts.get(path)
 		if k.big.rest.len > 0 && k.big.rest.get(path) != nil {
@@ -105,19 +91,8 @@ func (k *keyState) one(path string) (it *Item, ok bool) {
 	return k.small[i], i+1 == len(k.small) || k.small[i+1].Path != path
 }
 
-// oneFor is one for the writer: c leads there afterwards, if it can.
-func (k *keyState) oneFor(path string, c *cursor[*Item]) (it *Item, ok bool) {
-	if k.big != nil && k.big.rest.len == 0 {
-		return k.big.firsts.seek(path, c), true
-	}
-	return k.one(path)
-}
-
 // ascend calls fn with the items from path on, by path and dot, until it returns false.
 func (k *keyState) ascend(path string, fn func(*Item) bool) {
-	if k == nil {
-		return
-	}
 	if k.big != nil {
 		k.big.ascend(path, fn)
 		return
@@ -129,9 +104,12 @@ func (k *keyState) ascend(path string, fn func(*Item) bool) {
 	}
 }
 
-// edges returns the first and the last item of a key that is not empty.
+// edges returns the first and the last item, nil if there is none.
 func (k *keyState) edges() (first, last *Item) {
-	if k.big == nil {
+	switch {
+	case k.items == 0:
+		return nil, nil
+	case k.big == nil:
 		return k.small[0], k.small[len(k.small)-1]
 	}
 	return k.big.firsts.edges()

@@ -5,75 +5,92 @@ package crdt
 type keyTable struct {
 	gen    uint64 // of what the writer owns; a snapshot raises it
 	stamps uint64 // the last generation given to a tree
-	tree   tree[*keyState]
-	recent *keyState     // the one sought or changed last, nil after it emptied
+	tree   tree[keyItems]
+	recent keyItems      // the one sought or changed last, none after it emptied
 	cursor cursor[*Item] // where the transaction looked last: what it writes there needs no second search
 }
 
-// get returns the state of a key, nil when it holds nothing. Read only.
-func (t *keyTable) get(key string) *keyState {
-	if t.recent != nil && t.recent.key == key {
+// get returns what a key holds. Read only.
+func (t *keyTable) get(key string) keyItems {
+	if t.recent.key() == key {
 		return t.recent
 	}
 	ks := t.tree.get(key)
-	if ks != nil {
+	if ks != (keyItems{}) {
 		t.recent = ks
 	}
 	return ks
 }
 
-// writable returns the state of a key for changing; create says to make one when the key holds
-// nothing.
-func (t *keyTable) writable(key string, create bool) *keyState {
-	ks := t.get(key)
-	switch {
-	case ks == nil && !create:
-		return nil
-	case ks == nil:
-		ks = newKeyState(t.gen, key)
-		t.tree.set(ks, nil)
-	case ks.gen != t.gen:
-		ks = ks.clone(t.gen, &t.stamps)
+// set makes ks, which is something, what its key holds.
+func (t *keyTable) set(ks keyItems) {
+	if !t.tree.replace(ks) {
 		t.tree.set(ks, nil)
 	}
 	t.recent = ks
-	return ks
 }
 
-// put enters an item, and takes away those siblings at its path that removes names. It returns the
-// state of the key.
-func (t *keyTable) put(it *Item, removes []Dot) *keyState {
-	ks := t.writable(it.Key, true)
-	it.Key = ks.key
-	ks.put(it, removes, &t.cursor)
-	t.cursor.root = nil
-	return ks
-}
-
-// drop takes an item from its key, which stays even if it holds nothing now.
-func (t *keyTable) drop(it *Item) {
-	t.writable(it.Key, false).drop(it, &t.cursor)
-	t.cursor.root = nil
-}
-
-// remove forgets a key that holds nothing.
-func (t *keyTable) remove(ks *keyState) {
-	t.tree.remove(ks.key, nil)
-	t.recent = nil
-}
-
-// handOut returns the state of a key, which is never changed again. It costs the next write to that
-// key a copy of its top.
-func (t *keyTable) handOut(key string) *keyState {
-	ks := t.get(key)
-	if ks != nil && ks.gen == t.gen {
-		ks.gen = 0
+// writable returns the state of a key for changing.
+func (t *keyTable) writable(key string) *keyState {
+	was := t.get(key)
+	ks := was.state(key, t.gen, &t.stamps)
+	if ks != was.more {
+		t.set(keyItems{more: ks})
 	}
 	return ks
 }
 
+// put enters an item, and takes away those siblings at its path that removes names. It returns what
+// the key holds then.
+func (t *keyTable) put(it *Item, removes []Dot) keyItems {
+	was := t.get(it.Key)
+	if was != (keyItems{}) {
+		it.Key = was.key()
+	}
+	if was.more == nil && isPlain(it) && was.goesWith(it.Path, removes) {
+		t.set(keyItems{only: it})
+		return t.recent
+	}
+	ks := t.writable(it.Key)
+	ks.put(it, removes, &t.cursor)
+	t.cursor.root = nil
+	ks.enter(it)
+	return keyItems{more: ks}
+}
+
+// drop takes an item from its key; leave counts it out then.
+func (t *keyTable) drop(it *Item) {
+	if t.get(it.Key).only == it {
+		t.remove(it.Key)
+		return
+	}
+	t.writable(it.Key).drop(it, &t.cursor)
+	t.cursor.root = nil
+}
+
+// leave counts out an item that was taken from its key, and returns what the key holds then.
+func (t *keyTable) leave(it *Item) keyItems {
+	if t.get(it.Key).more != nil { // else it alone said all of its key
+		ks := t.writable(it.Key)
+		ks.leave(it)
+		if ks.items == 0 {
+			t.remove(it.Key)
+		} else if ks.items == 1 && ks.marks == nil {
+			only, _ := ks.edges()
+			t.set(keyItems{only: only})
+		}
+	}
+	return t.get(it.Key)
+}
+
+// remove forgets a key that holds nothing.
+func (t *keyTable) remove(key string) {
+	t.tree.remove(key, nil)
+	t.recent = keyItems{}
+}
+
 // fork returns all keys, which are never changed again.
-func (t *keyTable) fork() tree[*keyState] {
+func (t *keyTable) fork() tree[keyItems] {
 	t.gen++
 	return t.tree.fork(&t.stamps)
 }

@@ -1,17 +1,21 @@
 package crdt
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/coterie-go/coterie/crdt/dots"
+	"github.com/coterie-go/coterie/crdt/ring"
 )
 
 // eventLog keeps groups in the order in which this replica applied them. It keeps their payloads
 // until they are trimmed: an event shipped without the payload that it put would tell the receiver
-// that the item was removed. Per origin it keeps where that origin's groups stand. So finding what
-// a peer lacks costs what is found.
+// that the item was removed. It shares the items with the keys, and makes groups of them again when
+// they are shipped. Per origin it keeps where that origin's groups stand. So finding what a peer
+// lacks costs what is found.
 //
 // Invariants (check): log and floor partition the clock of the store; events and bytes are those of
 // the groups.
@@ -19,29 +23,48 @@ type eventLog struct {
 	eventsMax, bytesMax int
 	floor               Clock // the events that are not in the log any more
 
-	groups  ring[logged]
-	start   uint64 // position of the front group; positions never repeat
+	places  ring.Ring[logged] // the events of a group side by side
+	start   uint64            // position of the front place; positions never repeat
 	origins []*originLog
 	events  int
 	bytes   int
 }
 
-// logged is one place of the log.
+// logged is one event in its place of the log.
 type logged struct {
-	group Group      // nil: trimmed, waiting for the front to pass it
-	of    *originLog // of the group's origin
+	item    *Item      // what it has put; else its dot, key and path. nil: trimmed, waiting for the front to pass it
+	of      *originLog // of its origin
+	removed Dot        // the one dot that it removes, if it puts an item
+	other   *otherwise // nil: it puts, and removes that at most
+}
+
+// otherwise is for an event that puts nothing, or removes several dots.
+type otherwise struct {
+	puts    bool
+	removes []Dot
+}
+
+// event returns the event as it was applied.
+func (p *logged) event() Event {
+	e := Event{Dot: p.item.Dot, Key: p.item.Key, Path: p.item.Path, Puts: true, Payload: p.item.Payload}
+	if p.other != nil {
+		e.Puts, e.Removes = p.other.puts, p.other.removes
+	} else if p.removed != (Dot{}) {
+		e.Removes = []Dot{p.removed}
+	}
+	return e
 }
 
 // originLog is the places of one origin's groups, by position.
 type originLog struct {
 	origin Origin
-	refs   ring[logRef]
+	refs   ring.Ring[logRef]
 	sorted bool // refs are in order of seq too: their origin's events came in order
 }
 
-// logRef is the place of one group and its seqs.
+// logRef is the places of one group and its seqs.
 type logRef struct {
-	pos   uint64
+	pos   uint64 // of its first event
 	first uint64
 	top   uint64 // the highest last up to here
 	n     int32  // events of the group
@@ -51,66 +74,84 @@ type logRef struct {
 func (r *logRef) last() uint64 { return r.first + uint64(r.n) - 1 }
 
 func (l *eventLog) find(o Origin) (int, bool) {
-	lo, hi := 0, len(l.origins)
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if l.origins[m].origin < o {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	return lo, lo < len(l.origins) && l.origins[lo].origin == o
+	return slices.BinarySearchFunc(l.origins, o, func(ol *originLog, o Origin) int { return cmp.Compare(ol.origin, o) })
 }
 
-func (l *eventLog) add(g Group, size int) {
+// open begins a group, whose events add takes in order.
+func (l *eventLog) open(g Group, size int) *originLog {
 	o := g[0].Dot.Origin
 	i, ok := l.find(o)
 	if !ok {
 		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
 	}
 	ol := l.origins[i]
-	ol.add(logRef{pos: l.start + uint64(l.groups.len()), first: g[0].Dot.Seq, n: int32(len(g)), bytes: int32(size)})
-	l.groups.push(logged{g, ol})
+	ol.add(logRef{pos: l.start + uint64(l.places.Len()), first: g[0].Dot.Seq, n: int32(len(g)), bytes: int32(size)})
 	l.events += len(g)
 	l.bytes += size
+	return ol
+}
+
+// add enters the next event of the group that open has begun. it is what the event has put, nil if
+// that is nothing.
+func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
+	p := logged{item: it, of: ol}
+	switch n := len(e.Removes); {
+	case it == nil:
+		p.item = &Item{Dot: e.Dot, Key: e.Key, Path: e.Path}
+		p.other = &otherwise{removes: slices.Clone(e.Removes)}
+	case n == 1:
+		p.removed = e.Removes[0]
+	case n > 1:
+		p.other = &otherwise{puts: true, removes: slices.Clone(e.Removes)}
+	}
+	l.places.Push(p)
 }
 
 func (ol *originLog) add(r logRef) {
 	r.top = r.last()
-	if n := ol.refs.len(); n > 0 {
-		top := ol.refs.at(n - 1).top
+	if n := ol.refs.Len(); n > 0 {
+		top := ol.refs.At(n - 1).top
 		ol.sorted = ol.sorted && r.first > top
 		r.top = max(r.top, top)
 	}
-	ol.refs.push(r)
+	ol.refs.Push(r)
 }
 
 // cut takes the first group of one origin out and returns its seqs.
 func (l *eventLog) cut(ol *originLog) (first, last uint64) {
-	r := ol.refs.pop()
-	p := l.at(r.pos)
-	l.events -= len(*p)
+	r := ol.refs.Pop()
+	for i := range uint64(r.n) {
+		*l.at(r.pos + i) = logged{}
+	}
+	l.events -= int(r.n)
 	l.bytes -= int(r.bytes)
-	*p = nil
 	return r.first, r.last()
 }
 
-// at returns the place of the group at a position.
-func (l *eventLog) at(pos uint64) *Group { return &l.groups.at(int(pos - l.start)).group }
+// at returns the place at a position.
+func (l *eventLog) at(pos uint64) *logged { return l.places.At(int(pos - l.start)) }
 
-// advance drops the front, which is trimmed.
+// group appends the group at its places to dst.
+func (l *eventLog) group(dst Group, r *logRef) Group {
+	dst = slices.Grow(dst, int(r.n))
+	for i := range uint64(r.n) {
+		dst = append(dst, l.at(r.pos+i).event())
+	}
+	return dst
+}
+
+// advance drops the front that is trimmed.
 func (l *eventLog) advance() {
-	l.groups.pop()
-	l.start++
+	for l.places.Len() > 0 && l.places.At(0).item == nil {
+		l.places.Pop()
+		l.start++
+	}
 }
 
 // settle drops the trimmed front and the origins that have nothing left.
 func (l *eventLog) settle() {
-	for l.groups.len() > 0 && l.groups.at(0).group == nil {
-		l.advance()
-	}
-	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.refs.len() == 0 })
+	l.advance()
+	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.refs.Len() == 0 })
 }
 
 // size estimates the encoded length of a group.
@@ -126,27 +167,30 @@ func (g Group) size() int {
 	return n
 }
 
-// push appends a group and drops the oldest while the log is over its bounds. They go first, so
-// that the rings need not be larger than the bounds.
-func (l *eventLog) push(g Group) {
+// push appends a group, of which apply brings each event to life and returns what it has put. It
+// drops the oldest groups while the log is over its bounds. They go first, so that the rings need
+// not be larger than the bounds.
+func (l *eventLog) push(g Group, apply func(*Event) *Item) {
 	size := min(g.size(), math.MaxInt32)
 	l.shrink(l.eventsMax-len(g), l.bytesMax-size)
-	l.add(g, size)
+	ol := l.open(g, size)
+	for i := range g {
+		l.add(ol, &g[i], apply(&g[i]))
+	}
 	l.shrink(l.eventsMax, l.bytesMax) // it may be too large by itself
 }
 
 // shrink drops the oldest groups while the log is over bounds. Trimmed places count too: the ring
 // itself is bounded.
 func (l *eventLog) shrink(events, bytes int) {
-	if l.events <= events && l.bytes <= bytes && l.groups.len() <= 2*l.eventsMax {
+	if l.events <= events && l.bytes <= bytes && l.places.Len() <= 2*l.eventsMax {
 		return
 	}
 	emptied := false
-	for l.groups.len() > 0 && (l.events > events || l.bytes > bytes || l.groups.len() > l.eventsMax) {
-		if front := l.groups.at(0); front.group != nil {
-			l.forget(front.of)
-			emptied = emptied || front.of.refs.len() == 0
-		}
+	for l.advance(); l.places.Len() > 0 && (l.events > events || l.bytes > bytes || l.places.Len() > l.eventsMax); {
+		of := l.places.At(0).of
+		l.forget(of)
+		emptied = emptied || of.refs.Len() == 0
 		l.advance()
 	}
 	if emptied {
@@ -160,14 +204,11 @@ func (l *eventLog) forget(ol *originLog) {
 	l.floor.AddRange(ol.origin, first, last)
 }
 
-// cover takes note of events that did not come through the log.
-func (l *eventLog) cover(events *Clock) { l.floor.Join(events) }
-
 // trim drops the groups whose dots stable contains.
 func (l *eventLog) trim(stable *Clock) {
 	for _, ol := range l.origins {
 		row := stable.Row(ol.origin)
-		for ol.refs.len() > 0 && row.HasRange(ol.refs.at(0).first, ol.refs.at(0).last()) {
+		for ol.refs.Len() > 0 && row.HasRange(ol.refs.At(0).first, ol.refs.At(0).last()) {
 			l.forget(ol)
 		}
 	}
@@ -190,15 +231,15 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 	for bytes := 0; len(cursors) > 0; {
 		best := 0
 		for i := range cursors {
-			if cursors[i].pos() < cursors[best].pos() {
+			if cursors[i].ref().pos < cursors[best].ref().pos {
 				best = i
 			}
 		}
-		g := *l.at(cursors[best].pos())
-		if bytes += g.size(); bytes > maxBytes && len(gs) > 0 {
+		r := cursors[best].ref()
+		if bytes += int(r.bytes); bytes > maxBytes && len(gs) > 0 {
 			return gs, true, true
 		}
-		gs = append(gs, g)
+		gs = append(gs, l.group(nil, r))
 		cursors[best].i++
 		if !cursors[best].seek() {
 			cursors = slices.Delete(cursors, best, best+1)
@@ -210,39 +251,52 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 // check recomputes what the log keeps; clock is that of the store.
 func (l *eventLog) check(clock *Clock) error {
 	var logged Clock
-	events, bytes := 0, 0
-	for i := range l.groups.len() {
-		g := l.groups.at(i).group
-		for i := range g {
-			if !logged.Add(g[i].Dot) {
-				return fmt.Errorf("crdt: event %v is in the log twice", g[i].Dot)
-			}
-			if l.floor.Has(g[i].Dot) {
-				return fmt.Errorf("crdt: event %v is in the log and in the floor", g[i].Dot)
-			}
+	events := 0
+	for i := range l.places.Len() {
+		it, of := l.places.At(i).item, l.places.At(i).of
+		switch {
+		case it == nil:
+			continue
+		case of.origin != it.Dot.Origin || !logged.Add(it.Dot):
+			return fmt.Errorf("crdt: event %v is in the log twice, or as one of %v", it.Dot, of.origin)
+		case l.floor.Has(it.Dot):
+			return fmt.Errorf("crdt: event %v is in the log and in the floor", it.Dot)
 		}
-		events += len(g)
-		if g != nil {
-			bytes += g.size()
-		}
+		events++
 	}
 	logged.Join(&l.floor)
 	if !logged.Equal(clock) {
 		return fmt.Errorf("crdt: log and floor make %v, the clock is %v", &logged, clock)
 	}
-	refs := 0
+	refs, bytes := 0, 0
+	var buf Group
 	for _, ol := range l.origins {
-		refs += ol.refs.len()
-		for i := range ol.refs.len() {
-			r := *ol.refs.at(i)
-			g, first := *l.at(r.pos), Dot{Origin: ol.origin, Seq: r.first}
-			if g == nil || g.First() != first || g.Last().Seq != r.last() {
-				return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
+		for i := range ol.refs.Len() {
+			r := ol.refs.At(i)
+			buf = l.group(buf[:0], r)
+			if err := ol.check(r, buf); err != nil {
+				return err
 			}
+			refs, bytes = refs+int(r.n), bytes+int(r.bytes)
 		}
 	}
-	if events != l.events || bytes != l.bytes || refs > l.groups.len() {
-		return fmt.Errorf("crdt: log counts %d events of %d bytes, has %d of %d", l.events, l.bytes, events, bytes)
+	if events != l.events || refs != events || bytes != l.bytes {
+		return fmt.Errorf("crdt: log counts %d events of %d bytes, has %d, of which groups have %d of %d",
+			l.events, l.bytes, events, refs, bytes)
+	}
+	return nil
+}
+
+// check looks at one group.
+func (ol *originLog) check(r *logRef, g Group) error {
+	for i := range g {
+		if g[i].Dot != (Dot{Origin: ol.origin, Seq: r.first + uint64(i)}) {
+			return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
+		}
+	}
+	if size := g.size(); size != int(r.bytes) {
+		return fmt.Errorf("crdt: log of %v: group %d-%d has %d bytes, counted as %d",
+			ol.origin, r.first, r.last(), size, r.bytes)
 	}
 	return nil
 }
@@ -254,7 +308,7 @@ type logCursor struct {
 	i    int
 }
 
-func (c *logCursor) pos() uint64 { return c.log.refs.at(c.i).pos }
+func (c *logCursor) ref() *logRef { return c.log.refs.At(c.i) }
 
 // seek moves on to the next group that the peer lacks and reports whether there is one. Where seqs
 // are in order it jumps over what the peer has; where they are not, it jumps to the first place
@@ -263,8 +317,8 @@ func (c *logCursor) seek() bool {
 	if c.i == 0 {
 		c.jump(c.peer.Base())
 	}
-	for c.i < c.log.refs.len() {
-		r := c.log.refs.at(c.i)
+	for c.i < c.log.refs.Len() {
+		r := c.log.refs.At(c.i)
 		if !c.peer.HasRange(r.first, r.last()) {
 			return true
 		}
@@ -280,17 +334,9 @@ func (c *logCursor) seek() bool {
 
 // jump skips places, from the cursor's on, up to the first that can hold a seq above known.
 func (c *logCursor) jump(known uint64) {
-	lo, hi := c.i, c.log.refs.len()
-	if lo < hi && c.log.refs.at(lo).top > known {
+	refs := &c.log.refs
+	if c.i < refs.Len() && refs.At(c.i).top > known {
 		return // the usual case: the next one
 	}
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if c.log.refs.at(m).top <= known {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	c.i = lo
+	c.i += sort.Search(refs.Len()-c.i, func(i int) bool { return refs.At(c.i+i).top > known })
 }

@@ -2,6 +2,7 @@ package crdt
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -13,14 +14,27 @@ type logWorld struct {
 	rng   *rand.Rand
 	store *Store
 	made  []Group
-	list  []Group // what the log must hold, in apply order
+	list  []kept // what the log must hold, in apply order
 	floor Clock
+}
+
+// old is the origin of what the events remove.
+const old Origin = 9
+
+// kept is a group in the log, and how many trimmed events stand between it and the next one.
+type kept struct {
+	Group
+	holes int
 }
 
 func TestLogAgainstAList(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		w := &logWorld{t: t, rng: rng, store: NewStore(StoreOptions{LogMax: 1 + rng.IntN(120)})}
+		w.floor.AddRange(old, 1, 2)
+		if err := w.store.MergeDiff(&w.floor, nil, nil, nil); err != nil {
+			t.Fatal(err)
+		}
 		w.make(3, 60)
 		inOrder := rng.IntN(2) == 0 // and then the places of an origin are in order of seq too
 		if !inOrder {
@@ -49,7 +63,12 @@ func (w *logWorld) make(origins, groups int) {
 		var g Group
 		for range 1 + w.rng.IntN(4) {
 			next[o]++
-			g = append(g, Event{Dot: Dot{Origin: Origin(o + 1), Seq: next[o]}, Key: "k", Path: "p", Puts: true})
+			dot, puts := Dot{Origin: Origin(o + 1), Seq: next[o]}, w.rng.IntN(4) > 0
+			g = append(g, Event{Dot: dot, Key: "k", Path: "p", Puts: puts})
+			for seq := range w.rng.Uint64N(3) {
+				e := &g[len(g)-1]
+				e.Removes = append(e.Removes, Dot{Origin: old, Seq: seq + 1})
+			}
 		}
 		w.made = append(w.made, g)
 	}
@@ -77,22 +96,40 @@ func (w *logWorld) log(g Group) {
 	if len(g) == 0 {
 		return
 	}
-	w.list = append(w.list, g)
-	for n := w.events(); n > w.store.opt.LogMax; n = w.events() {
+	w.shrink(w.store.opt.LogMax - len(g))
+	w.list = append(w.list, kept{Group: g})
+	w.shrink(w.store.opt.LogMax)
+}
+
+// shrink drops what stands before so many events, or before so many places as holes may make of
+// them.
+func (w *logWorld) shrink(most int) {
+	if events, places := w.count(); events <= most && places <= 2*w.store.opt.LogMax {
+		return
+	}
+	for len(w.list) > 0 {
+		events, places := w.count()
+		if events <= most && places <= w.store.opt.LogMax {
+			return
+		}
 		w.drop(0)
 	}
 }
 
-func (w *logWorld) events() (n int) {
-	for _, g := range w.list {
-		n += len(g)
+func (w *logWorld) count() (events, places int) {
+	for _, k := range w.list {
+		events += len(k.Group)
+		places += len(k.Group) + k.holes
 	}
-	return n
+	return events, places
 }
 
 func (w *logWorld) drop(i int) {
-	for _, e := range w.list[i] {
+	for _, e := range w.list[i].Group {
 		w.floor.Add(e.Dot)
+	}
+	if i > 0 {
+		w.list[i-1].holes += len(w.list[i].Group) + w.list[i].holes
 	}
 	w.list = slices.Delete(w.list, i, i+1)
 }
@@ -105,7 +142,7 @@ func (w *logWorld) trim() {
 	stuck := map[Origin]bool{}
 	for i := 0; i < len(w.list); {
 		o := w.list[i].First().Origin
-		stuck[o] = stuck[o] || !stable.HasAll(dotsOfGroup(w.list[i]))
+		stuck[o] = stuck[o] || !stable.HasAll(dotsOfGroup(w.list[i].Group))
 		if stuck[o] {
 			i++
 		} else {
@@ -156,8 +193,9 @@ func (w *logWorld) compare(seed uint64) {
 		if more || !covered {
 			w.t.Fatal(seed, more, covered)
 		}
-		want := slices.DeleteFunc(slices.Clone(w.list), func(g Group) bool { return peer.HasAll(dotsOfGroup(g)) })
-		if !slices.EqualFunc(gs, want, func(a, b Group) bool { return a.First() == b.First() && len(a) == len(b) }) {
+		want := slices.DeleteFunc(slices.Clone(w.list), func(k kept) bool { return peer.HasAll(dotsOfGroup(k.Group)) })
+		same := func(g Group, k kept) bool { return reflect.DeepEqual(g, k.Group) }
+		if !slices.EqualFunc(gs, want, same) {
 			w.t.Fatalf("seed %d: a peer at %v is sent\n%v, must be\n%v", seed, peer, gs, want)
 		}
 	}

@@ -18,7 +18,7 @@ type markIndex struct {
 }
 
 // entered follows every insert into a key with marks.
-func (x *markIndex) entered(ks *keyState, it *Item, l *Living) {
+func (x *markIndex) entered(ks keyItems, it *Item, l *Living) {
 	switch {
 	case kindOf(it.Path).owned():
 		keys := x.owned[it.Dot.Origin]
@@ -29,38 +29,38 @@ func (x *markIndex) entered(ks *keyState, it *Item, l *Living) {
 			}
 			x.owned[it.Dot.Origin] = keys
 		}
-		keys[ks.key] = struct{}{}
-	case it.Path == deletedPath && ks.marks.deleted == 1:
+		keys[it.Key] = struct{}{}
+	case it.Path == deletedPath && ks.marks().deleted == 1:
 		x.deleted++
 	}
-	x.review(ks, l)
+	x.review(it.Key, ks, l)
 }
 
 // left follows every end of an item in a key that has marks, had them, or is littered.
-func (x *markIndex) left(ks *keyState, it *Item, l *Living) {
+func (x *markIndex) left(ks keyItems, it *Item, l *Living) {
 	switch {
 	case kindOf(it.Path).owned():
-		if keys := x.owned[it.Dot.Origin]; !ks.owns(it.Dot.Origin) {
-			if delete(keys, ks.key); len(keys) == 0 {
+		if keys := x.owned[it.Dot.Origin]; !ks.marks().owns(it.Dot.Origin) {
+			if delete(keys, it.Key); len(keys) == 0 {
 				delete(x.owned, it.Dot.Origin)
 			}
 		}
-	case it.Path == deletedPath && !ks.isDeleted():
+	case it.Path == deletedPath && !ks.marks().isDeleted():
 		x.deleted--
 	}
-	x.review(ks, l)
+	x.review(it.Key, ks, l)
 }
 
 // review notes whether a key holds what no reader is shown.
-func (x *markIndex) review(ks *keyState, l *Living) {
-	hidden, _ := ks.hidden(l)
-	if ks.isDeleted() {
-		hidden = int(ks.items) - 1
+func (x *markIndex) review(key string, ks keyItems, l *Living) {
+	hidden := ks.marks().hidden(l)
+	if ks.marks().isDeleted() {
+		hidden = ks.items() - 1
 	}
 	if hidden > 0 {
-		x.litter.Insert(ks.key)
+		x.litter.Insert(key)
 	} else if x.litter.Len() > 0 {
-		x.litter.Delete(ks.key)
+		x.litter.Delete(key)
 	}
 }
 
@@ -91,20 +91,21 @@ func (x *markIndex) next(from string) (key string, ok bool) {
 }
 
 // check holds the index against the marks of all keys.
-func (x *markIndex) check(keys *tree[*keyState], l *Living) error {
+func (x *markIndex) check(keys *tree[keyItems], l *Living) error {
 	deleted, owned := 0, 0
 	var failed error
-	keys.ascend("", func(ks *keyState) bool {
-		if ks.marks == nil {
-			if x.litter.Contains(ks.key) {
-				failed = fmt.Errorf("crdt: plain key %q waits for a sweep", ks.key)
+	keys.ascend("", func(ks keyItems) bool {
+		m := ks.marks()
+		if m == nil {
+			if x.litter.Contains(ks.key()) {
+				failed = fmt.Errorf("crdt: plain key %q waits for a sweep", ks.key())
 			}
 			return failed == nil
 		}
-		if ks.isDeleted() {
+		if m.isDeleted() {
 			deleted++
 		}
-		owned += len(ks.marks.owners)
+		owned += len(m.owners)
 		failed = x.checkKey(ks, l)
 		return failed == nil
 	})
@@ -118,17 +119,17 @@ func (x *markIndex) check(keys *tree[*keyState], l *Living) error {
 	return failed
 }
 
-func (x *markIndex) checkKey(ks *keyState, l *Living) error {
-	m := ks.marks
+func (x *markIndex) checkKey(ks keyItems, l *Living) error {
+	m, key := ks.marks(), ks.key()
 	for _, w := range m.owners {
-		if _, ok := x.owned[w.origin][ks.key]; !ok {
-			return fmt.Errorf("crdt: no index says that %v owns something in key %q", w.origin, ks.key)
+		if _, ok := x.owned[w.origin][key]; !ok {
+			return fmt.Errorf("crdt: no index says that %v owns something in key %q", w.origin, key)
 		}
 	}
-	hidden, _ := ks.hidden(l)
-	litter := hidden > 0 && m.deleted == 0 || m.deleted > 0 && ks.items > 1
-	if have := x.litter.Contains(ks.key); litter != have {
-		return fmt.Errorf("crdt: key %q holds %d hidden items of %d, to be swept: %v", ks.key, hidden, ks.items, have)
+	hidden := m.hidden(l)
+	litter := hidden > 0 && m.deleted == 0 || m.deleted > 0 && ks.items() > 1
+	if have := x.litter.Contains(key); litter != have {
+		return fmt.Errorf("crdt: key %q holds %d hidden items of %d, to be swept: %v", key, hidden, ks.items(), have)
 	}
 	return nil
 }

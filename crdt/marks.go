@@ -1,6 +1,9 @@
 package crdt
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // marks is what a key holds beside plain data; nearly every key has none. It belongs to its
 // keyState, and is copied with it.
@@ -15,7 +18,6 @@ type marks struct {
 type owner struct {
 	origin Origin
 	items  int32
-	digest Digest // of them
 }
 
 func (m *marks) clone() *marks {
@@ -28,8 +30,7 @@ func (m *marks) clone() *marks {
 }
 
 // enter counts an item that has been put.
-func (k *keyState) enter(it *Item, h Digest) {
-	k.digest = k.digest.Plus(h)
+func (k *keyState) enter(it *Item) {
 	k.bytes += it.size()
 	kind := kindOf(it.Path)
 	switch {
@@ -46,15 +47,13 @@ func (k *keyState) enter(it *Item, h Digest) {
 			m.owners = slices.Insert(m.owners, i, owner{origin: it.Dot.Origin})
 		}
 		m.owners[i].items++
-		m.owners[i].digest = m.owners[i].digest.Plus(h)
 	case it.Path == deletedPath:
 		k.marking().deleted++
 	}
 }
 
 // leave counts an item that has been dropped.
-func (k *keyState) leave(it *Item, h Digest) {
-	k.digest = k.digest.Minus(h)
+func (k *keyState) leave(it *Item) {
 	k.bytes -= it.size()
 	m := k.marks
 	if m == nil {
@@ -64,7 +63,6 @@ func (k *keyState) leave(it *Item, h Digest) {
 	case kindOf(it.Path).owned():
 		i, _ := m.find(it.Dot.Origin)
 		m.owners[i].items--
-		m.owners[i].digest = m.owners[i].digest.Minus(h)
 		if m.owners[i].items == 0 {
 			m.owners = slices.Delete(m.owners, i, i+1)
 		}
@@ -117,40 +115,34 @@ func (k *keyState) marking() *marks {
 }
 
 func (m *marks) find(o Origin) (int, bool) {
-	return slices.BinarySearchFunc(m.owners, o, func(w owner, o Origin) int {
-		switch {
-		case w.origin < o:
-			return -1
-		case w.origin > o:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(m.owners, o, func(w owner, o Origin) int { return cmp.Compare(w.origin, o) })
 }
 
+// isPlain reports whether it makes no marks.
+func isPlain(it *Item) bool { return !kindOf(it.Path).owned() && it.Path != deletedPath && !isFold(it) }
+
 // owns reports whether o owns an item of the key.
-func (k *keyState) owns(o Origin) bool {
-	if k == nil || k.marks == nil {
+func (m *marks) owns(o Origin) bool {
+	if m == nil {
 		return false
 	}
-	_, ok := k.marks.find(o)
+	_, ok := m.find(o)
 	return ok
 }
 
 // isDeleted reports whether the key carries a marker of DeleteForever.
-func (k *keyState) isDeleted() bool { return k != nil && k.marks != nil && k.marks.deleted > 0 }
+func (m *marks) isDeleted() bool { return m != nil && m.deleted > 0 }
 
-// hidden counts what readers are not shown while those live, and sums up the node-owned part of it.
-func (k *keyState) hidden(l *Living) (items int, sum Digest) {
-	if k == nil || k.marks == nil {
-		return 0, sum
+// hidden counts what readers are not shown while those live.
+func (m *marks) hidden(l *Living) (items int) {
+	if m == nil {
+		return 0
 	}
-	items = int(k.marks.orphans)
-	for _, w := range k.marks.owners {
+	items = int(m.orphans)
+	for _, w := range m.owners {
 		if !l.Has(w.origin) {
 			items += int(w.items)
-			sum = sum.Plus(w.digest)
 		}
 	}
-	return items, sum
+	return items
 }

@@ -15,7 +15,7 @@ import (
 // the own items; MergeDiff spares it. An error changes nothing.
 func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
 	var absent []Dot
-	s.live.keys.tree.ascend("", func(ks *keyState) bool {
+	s.live.keys.tree.ascend("", func(ks keyItems) bool {
 		ks.ascend("", func(it *Item) bool {
 			if donor.Has(it.Dot) && !live(it.Dot) {
 				absent = append(absent, it.Dot)
@@ -56,7 +56,7 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 
 // cover joins a clock whose events did not come through the log.
 func (s *Store) cover(c *Clock) {
-	s.log.cover(c.Minus(s.clock))
+	s.log.floor.Join(c.Minus(s.clock))
 	s.clock.Join(c)
 }
 

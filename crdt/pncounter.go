@@ -106,13 +106,13 @@ func addBalance(tx *Tx, prefix string, n wide) error {
 	if err != nil {
 		return err
 	}
-	path := originPath(prefix, tx.origin)
+	path := tx.countPath(prefix)
 	own := n
-	for _, it := range tx.peek().At(path) {
-		if old, ok := decodeBalance(it.Payload); ok {
-			own = own.plus(wideOf(old))
-		}
-	}
+	tx.peek().each(path, func(it *Item) bool {
+		old, _ := decodeBalance(it.Payload)
+		own = own.plus(wideOf(old))
+		return true
+	})
 	balance, ok := own.narrow()
 	back := (sum.high < 0) != (n.high < 0) // towards zero: it may still be far out, and must be let back
 	if _, fits := sum.plus(n).narrow(); !ok || !fits && !back {

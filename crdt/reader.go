@@ -14,26 +14,26 @@ import (
 // It shows neither node-owned items of origins that are not living (Store.SetLiving), nor folded
 // counts without an anchor, nor anything of a permanently deleted key.
 type Reader struct {
-	ks     *keyState // nil: the key holds nothing
+	ks     keyItems
 	prefix string
 	hides  bool    // something of the key is hidden
 	living *Living // whose node-owned items are shown
 }
 
 // readerOf returns the reader of a whole key.
-func readerOf(ks *keyState, l *Living) Reader {
-	if ks == nil || ks.marks == nil {
+func readerOf(ks keyItems, l *Living) Reader {
+	m := ks.marks()
+	switch {
+	case m == nil:
 		return Reader{ks: ks}
+	case m.isDeleted():
+		return Reader{ks: deletedState(ks.key())}
 	}
-	if ks.isDeleted() {
-		return Reader{ks: deletedState(ks.key)}
-	}
-	n, _ := ks.hidden(l)
-	return Reader{ks: ks, hides: n > 0, living: l}
+	return Reader{ks: ks, hides: m.hidden(l) > 0, living: l}
 }
 
 // Deleted reports whether the key is permanently deleted: it holds nothing, and never will again.
-func (r Reader) Deleted() bool { return r.ks.isDeleted() }
+func (r Reader) Deleted() bool { return r.ks.marks().isDeleted() }
 
 // shows reports whether it is shown.
 func (r Reader) shows(it *Item) bool {
@@ -43,16 +43,11 @@ func (r Reader) shows(it *Item) bool {
 	case kindOf(it.Path).owned():
 		return r.living.Has(it.Dot.Origin)
 	}
-	return r.ks.marks.orphans == 0 || !isFold(it) || r.ks.anchored(it.Path)
+	return r.ks.marks().orphans == 0 || !isFold(it) || r.ks.more.anchored(it.Path)
 }
 
 // Key returns the key's name, "" when it holds nothing.
-func (r Reader) Key() string {
-	if r.ks == nil {
-		return ""
-	}
-	return r.ks.key
-}
+func (r Reader) Key() string { return r.ks.key() }
 
 // Under returns the reader of what lies below prefix, for types that nest.
 func (r Reader) Under(prefix string) Reader {
@@ -97,23 +92,10 @@ func (r Reader) Seek(path string) (found *Item) {
 
 // each calls fn with what Items yields until it returns false. It allocates nothing.
 func (r Reader) each(prefix string, fn func(*Item) bool) {
-	if prefix = r.prefix + prefix; prefix == "" && !r.hides && r.ks != nil && r.ks.big == nil {
-		for _, it := range r.ks.small {
-			if !fn(it) {
-				return
-			}
-		}
-		return
-	}
+	prefix = r.prefix + prefix
 	r.ks.ascend(prefix, func(it *Item) bool {
 		return strings.HasPrefix(it.Path, prefix) && (!r.shows(it) || fn(it))
 	})
-}
-
-func (k *keyState) scan(prefix string) iter.Seq[*Item] {
-	return func(yield func(*Item) bool) {
-		k.ascend(prefix, func(it *Item) bool { return strings.HasPrefix(it.Path, prefix) && yield(it) })
-	}
 }
 
 // At returns the siblings at path, by dot. The caller must not modify the slice.
@@ -143,8 +125,8 @@ func (r Reader) join(path string) string {
 
 // Paths counts the distinct paths, in constant time for a whole key of which nothing is hidden.
 func (r Reader) Paths() int {
-	if r.ks == nil || r.prefix == "" && !r.hides {
-		return r.ks.pathCount()
+	if r.prefix == "" && !r.hides {
+		return r.ks.paths()
 	}
 	paths, _ := r.count()
 	return paths
@@ -152,9 +134,8 @@ func (r Reader) Paths() int {
 
 // Len counts the items, siblings too, in constant time for a whole key.
 func (r Reader) Len() int {
-	if r.ks == nil || r.prefix == "" {
-		hidden, _ := r.ks.hidden(r.living)
-		return r.ks.itemCount() - hidden
+	if r.prefix == "" {
+		return r.ks.items() - r.ks.marks().hidden(r.living)
 	}
 	_, items := r.count()
 	return items
@@ -184,28 +165,16 @@ func (r Reader) Empty() bool {
 // First returns the item with the lowest path and dot, nil when there is none.
 func (r Reader) First() *Item {
 	if r.prefix == "" && !r.hides {
-		if r.ks.itemCount() == 0 {
-			return nil
-		}
 		first, _ := r.ks.edges()
 		return first
 	}
 	return r.Seek("")
 }
 
-// Digest returns the digest of what is shown of the whole key: equal digests mean equal values.
-func (r Reader) Digest() Digest {
-	if r.ks == nil {
-		return Digest{}
-	}
-	_, hidden := r.ks.hidden(r.living)
-	return r.ks.digest.Minus(hidden)
-}
-
 // CheckKind returns ErrTypeClash, with both kinds, when something of another kind lives here. It
 // returns ErrDeleted when the key is permanently deleted.
 func (r Reader) CheckKind(want Kind) error {
-	if r.ks == nil || want != 0 && r.prefix == "" && r.ks.kind == want {
+	if r.ks == (keyItems{}) || want != 0 && r.prefix == "" && r.ks.kind() == want {
 		return nil // all items are, those that are hidden too
 	}
 	if r.Deleted() {
@@ -229,10 +198,7 @@ func (r Reader) CheckKind(want Kind) error {
 // kindEdges returns two items of which one is of another kind than the first if any item is: paths
 // are sorted and the kind is their first byte.
 func (r Reader) kindEdges() (first, last *Item) {
-	if r.ks == nil || r.prefix == "" {
-		if r.ks.itemCount() == 0 {
-			return nil, nil
-		}
+	if r.prefix == "" {
 		return r.ks.edges()
 	}
 	if first = r.First(); first == nil || r.Rel(first) == "" {
@@ -253,18 +219,4 @@ func pathEnd(prefix string) string {
 		}
 	}
 	return ""
-}
-
-func (k *keyState) pathCount() int {
-	if k == nil {
-		return 0
-	}
-	return int(k.paths)
-}
-
-func (k *keyState) itemCount() int {
-	if k == nil {
-		return 0
-	}
-	return int(k.items)
 }

@@ -38,7 +38,7 @@ func (r *Replica) Store() *Store { return r.st }
 //
 // A key that DeleteForever has ended is ErrDeleted; fn does not run.
 func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
-	if r.st.live.keys.get(key).isDeleted() {
+	if r.st.live.keys.get(key).marks().isDeleted() {
 		return nil, deletedError(key)
 	}
 	return r.update(key, wall, fn, ch)
@@ -47,12 +47,12 @@ func (r *Replica) Update(key string, wall int64, fn func(*Tx) error, ch *Changes
 // update is Update also for keys that are permanently deleted.
 func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes) (Group, error) {
 	ks := r.st.live.keys.get(key)
-	if ks == nil {
+	if ks == (keyItems{}) {
 		if err := CheckKey(key); err != nil {
 			return nil, err
 		}
 	} else {
-		key = ks.key
+		key = ks.key()
 	}
 	if r.seq > SeqMax-2*EventsMax {
 		return nil, fmt.Errorf("%w: origin %v has used up its events", ErrOverflow, r.origin)
@@ -62,13 +62,15 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 		return nil, fmt.Errorf("%w: key %q: update within the update of %q", ErrMalformed, key, c.key)
 	}
 	r.serial++
-	*c = txCore{serial: r.serial, st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks}
+	*c = txCore{
+		serial: r.serial, st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks, counted: c.counted,
+	}
 	err := run(c.key, "update function", fn, &Tx{txCore: c, serial: c.serial})
 	events := c.events
 	if err == nil {
 		err = c.err
 	}
-	*c = txCore{}
+	*c = txCore{counted: c.counted}
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}

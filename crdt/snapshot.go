@@ -7,7 +7,7 @@ import (
 
 // Snapshot is the immutable state of a store at one moment. Any number of goroutines may read it.
 type Snapshot struct {
-	keys   tree[*keyState]
+	keys   tree[keyItems]
 	index  dotIndex
 	items  int
 	bytes  int
@@ -20,9 +20,9 @@ type Snapshot struct {
 // Keys yields, in order, the keys that begin with prefix and hold something that is shown.
 func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.keys.ascend(prefix, func(ks *keyState) bool {
-			return strings.HasPrefix(ks.key, prefix) &&
-				(ks.marks != nil && readerOf(ks, s.living).Len() == 0 || yield(ks.key))
+		s.keys.ascend(prefix, func(ks keyItems) bool {
+			return strings.HasPrefix(ks.key(), prefix) &&
+				(ks.marks() != nil && readerOf(ks, s.living).Len() == 0 || yield(ks.key()))
 		})
 	}
 }
@@ -40,9 +40,9 @@ func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
 // in chunks can go on where it stopped.
 func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
-		s.keys.ascend(key, func(ks *keyState) bool {
+		s.keys.ascend(key, func(ks keyItems) bool {
 			from := ""
-			if ks.key == key {
+			if ks.key() == key {
 				from = path
 			}
 			more := true

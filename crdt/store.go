@@ -97,15 +97,16 @@ func (s *Store) Hash(it *Item) Digest { return s.live.hash(it) }
 
 // Bytes estimates the encoded size of what a key holds, in constant time.
 func (s *Store) Bytes(key string) int {
-	if ks := s.live.keys.get(key); ks != nil {
-		return ks.bytes
-	}
-	return 0
+	return s.live.keys.get(key).bytes()
 }
 
 // View returns the immutable state of one key. It costs the next write to that key a copy of its
 // top.
-func (s *Store) View(key string) Reader { return s.live.view(s.live.keys.handOut(key)) }
+func (s *Store) View(key string) Reader {
+	ks := s.live.keys.get(key)
+	ks.handOut()
+	return s.live.view(ks)
+}
 
 // Peek is View for reads that end before the next change of the store. It costs nothing.
 func (s *Store) Peek(key string) Reader { return s.live.view(s.live.keys.get(key)) }
@@ -152,4 +153,13 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 		}
 	}
 	return gs, more, covered
+}
+
+// Check recomputes everything that the store maintains and returns what differs. It costs a walk
+// over items and log: for tests and the simulator.
+func (s *Store) Check() error {
+	if err := s.live.check(s.clock); err != nil {
+		return err
+	}
+	return s.log.check(s.clock)
 }

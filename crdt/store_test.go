@@ -116,7 +116,7 @@ func TestLogHolesAreBounded(t *testing.T) {
 		mustApply(t, s, gs...)
 		s.Trim(s.Clock().Of(1))
 	}
-	if n := s.log.groups.len(); n > 201 {
+	if n := s.log.places.Len(); n > 201 {
 		t.Fatal(n)
 	}
 	if err := s.Check(); err != nil {
@@ -239,7 +239,7 @@ func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 		len(st.live.index.rows) != 0 {
 		t.Fatalf("clock of %d bytes, %v", n, st)
 	}
-	if st.log.groups.len() != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {
+	if st.log.places.Len() != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {
 		t.Fatalf("left over: %v", st)
 	}
 	if err := st.Check(); err != nil {

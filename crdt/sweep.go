@@ -44,8 +44,8 @@ func (s *Store) Littered() bool { return s.live.marks.littered() }
 
 // hidden looks for what can go from where at stands on, and reports whether it came to the end of
 // the key.
-func (at *sweeping) hidden(ks *keyState, l *Living, most int) (dots []Dot, done bool) {
-	deleted := ks.isDeleted()
+func (at *sweeping) hidden(ks keyItems, l *Living, most int) (dots []Dot, done bool) {
+	deleted := ks.marks().isDeleted()
 	looked := 0
 	done = true
 	ks.ascend(at.path, func(it *Item) bool {
@@ -58,7 +58,7 @@ func (at *sweeping) hidden(ks *keyState, l *Living, most int) (dots []Dot, done 
 		case it.Path == deletedPath:
 		case deleted,
 			kindOf(it.Path).owned() && !l.Has(it.Dot.Origin),
-			isFold(it) && !ks.anchored(it.Path):
+			isFold(it) && !ks.more.anchored(it.Path):
 			dots = append(dots, it.Dot)
 		}
 		return true

@@ -30,10 +30,11 @@ func (l *eventLog) keysOf(dots, have *Clock, fn func(key string)) (all bool) {
 			if n++; n > touchedMax {
 				return false
 			}
-			g := *l.at(c.pos())
-			for j := range g {
-				if j == 0 || g[j].Key != g[j-1].Key {
-					fn(g[j].Key)
+			last := ""
+			for j := range uint64(c.ref().n) {
+				if key := l.at(c.ref().pos + j).item.Key; key != last {
+					fn(key)
+					last = key
 				}
 			}
 		}

@@ -31,13 +31,33 @@ func (t *tree[E]) fork(stamps *uint64) tree[E] {
 	return tree[E]{root: t.root, len: t.len, gen: *stamps}
 }
 
-// get returns the entry at a place, the zero E when there is none. It follows the numbers alone: a
-// place that is there has the leading bytes of every node on its way, and what is found instead of
-// one that is not there differs from it. Only where numbers tie are places compared on the way.
+// get returns the entry at a place, the zero E when there is none.
 func (t *tree[E]) get(place string) (none E) {
+	if leaf, i := t.find(place); leaf != nil {
+		return leaf.entries[i]
+	}
+	return none
+}
+
+// replace enters e if something is at its place, in a leaf that the tree owns: then it owns all
+// nodes on the way. It reports whether that is so.
+func (t *tree[E]) replace(e E) bool {
+	leaf, i := t.find(e.place())
+	if leaf == nil || leaf.gen != t.gen {
+		return false
+	}
+	leaf.entries[i] = e
+	return true
+}
+
+// find returns where the entry at a place stands, nil when there is none. It follows the numbers
+// alone: a place that is there has the leading bytes of every node on its way, and what is found
+// instead of one that is not there differs from it. Only where numbers tie are places compared on
+// the way.
+func (t *tree[E]) find(place string) (leaf *node[E], at int) {
 	n := t.root
 	if n == nil {
-		return none
+		return nil, 0
 	}
 	for n.kids != nil {
 		l := lead(place, int(n.skip))
@@ -49,26 +69,22 @@ func (t *tree[E]) get(place string) (none E) {
 			}
 		}
 		if i == 0 {
-			return none
+			return nil, 0
 		}
 		n = n.kids[i-1]
 	}
 	l := lead(place, int(n.skip))
 	i := seek(&n.leads, l)
-	if i >= int(n.n) || n.leads[i] != l {
-		return none
-	}
-	if i+1 < int(n.n) && n.leads[i+1] == l {
-		var same bool
-		if i, same = n.match(place); !same {
-			return none
+	switch {
+	case i >= int(n.n) || n.leads[i] != l:
+	case i+1 < int(n.n) && n.leads[i+1] == l:
+		if i, same := n.match(place); same {
+			return n, i
 		}
-		return n.entries[i]
+	case n.entries[i].place() == place:
+		return n, i
 	}
-	if e := n.entries[i]; e.place() == place {
-		return e
-	}
-	return none
+	return nil, 0
 }
 
 // seek is get for the tree's writer: c notes the way, for a set or remove at the same place that

@@ -3,6 +3,7 @@ package crdt
 import (
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 )
 
@@ -27,9 +28,10 @@ type txCore struct {
 	events Group
 	err    error // of the first failed mutation
 
-	ks     *keyState // what reads see: the store's own, or the overlay
-	owned  bool      // ks is the overlay
-	synced int       // events that ks contains
+	counted string // the last countPath, of an earlier transaction too
+
+	ks     keyItems // what reads see: the store's own, or an overlay of generation overlayGen
+	synced int      // events that ks contains
 }
 
 // Origin returns the origin of the events that are being made.
@@ -61,9 +63,7 @@ func (t *Tx) Under(prefix string) *Tx {
 // the next write a copy of the key's top.
 func (t *Tx) Reader() Reader {
 	ks := t.live()
-	if ks != nil {
-		ks.gen = 0
-	}
+	ks.handOut()
 	return t.st.live.view(ks).Under(t.prefix)
 }
 
@@ -80,9 +80,9 @@ func (t *Tx) Before() Reader {
 func (t *Tx) peek() Reader { return t.st.live.view(t.live()).Under(t.prefix) }
 
 // live is the state while the transaction runs, nothing afterwards.
-func (t *Tx) live() *keyState {
+func (t *Tx) live() keyItems {
 	if t.serial != t.txCore.serial {
-		return nil
+		return keyItems{}
 	}
 	return t.state()
 }
@@ -113,7 +113,7 @@ func (t *Tx) Replace(path, payload string) error {
 // follows.
 func (t *Tx) dotsAt(path string) []Dot {
 	ks := t.live()
-	if ks == nil {
+	if ks == (keyItems{}) {
 		return nil
 	}
 	it, alone := ks.oneFor(t.join(path), &t.st.live.keys.cursor)
@@ -238,34 +238,29 @@ func (c *txCore) made(d Dot) *Event {
 
 // state returns what reads see. The overlay with the own writes is made when a read first follows a
 // write.
-func (c *txCore) state() *keyState {
+func (c *txCore) state() keyItems {
 	for ; c.synced < len(c.events); c.synced++ {
 		c.overlay(&c.events[c.synced])
 	}
 	return c.ks
 }
 
-// overlayGen marks an overlay that no reader has been given.
-const overlayGen = 1
+// overlayGen marks an overlay that no reader has been given. No state of a store has it.
+const overlayGen = math.MaxUint64
 
 func (c *txCore) overlay(e *Event) {
-	switch {
-	case c.ks == nil:
-		c.ks = newKeyState(overlayGen, c.key)
-	case !c.owned || c.ks.gen != overlayGen:
-		c.ks = c.ks.clone(overlayGen, &c.st.live.keys.stamps)
-	}
-	c.owned = true
+	ks := c.ks.state(c.key, overlayGen, &c.st.live.keys.stamps)
+	c.ks = keyItems{more: ks}
 	for _, d := range e.Removes {
 		if old := c.find(d); old != nil {
-			c.ks.drop(old, nil)
-			c.ks.leave(old, c.st.Hash(old))
+			ks.drop(old, nil)
+			ks.leave(old)
 		}
 	}
 	if e.Puts {
 		it := &Item{Dot: e.Dot, Key: c.key, Path: e.Path, Payload: e.Payload}
-		c.ks.put(it, nil, nil)
-		c.ks.enter(it, c.st.Hash(it))
+		ks.put(it, nil, nil)
+		ks.enter(it)
 	}
 }
 

@@ -125,8 +125,8 @@ func sameItems(r Reader, want map[string]string) error {
 		r.Empty() != (len(want) == 0) {
 		return fmt.Errorf("%d paths, counts %d, %d items, must be %d", len(paths), r.Paths(), r.Len(), len(want))
 	}
-	if r.Len() > 0 && r.ks.big != nil {
-		return errors.Join(r.ks.big.firsts.check(), r.ks.big.rest.check())
+	if ks := r.ks.more; ks != nil && ks.big != nil {
+		return errors.Join(ks.big.firsts.check(), ks.big.rest.check())
 	}
 	return nil
 }

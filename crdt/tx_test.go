@@ -232,11 +232,11 @@ func TestBeforeShowsNoWrites(t *testing.T) {
 		ks := r.Store().live.keys.get("s")
 		tx.Before()
 		r.Store().Peek("s")
-		if ks.gen == 0 {
+		if ks.more.gen == 0 {
 			t.Error("the next write copies")
 		}
 		tx.Reader()
-		if ks.gen != 0 {
+		if ks.more.gen != 0 {
 			t.Error("the next write does not copy what a reader keeps")
 		}
 		return nil

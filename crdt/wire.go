@@ -131,7 +131,8 @@ var emptyGroup = cbor.AppendArray(nil, 0)
 type groupReader struct {
 	cbor.Reader
 	table originTable // of the group that is read
-	key   string      // the last one read, see sharedKey
+	key   string      // the last one read, see shared
+	path  string      // likewise, see pathAndPayload
 
 	events []Event // room for the groups of one event to come
 	dots   []Dot   // room for what they remove
@@ -190,7 +191,7 @@ func (r *groupReader) event(e *Event, before Group) {
 	if len(before) > 0 && r.Null() {
 		e.Key = prev
 	} else {
-		e.Key = r.sharedKey()
+		e.Key = shared(r.Bytes(KeyMax), &r.key)
 		if len(before) > 0 && e.Key == prev {
 			r.Fail("key %q spelt out again", prev)
 		}
@@ -198,14 +199,30 @@ func (r *groupReader) event(e *Event, before Group) {
 	start := r.Rest()
 	path := r.Bytes(PathMax)
 	if r.Null() {
-		e.Path = string(path)
+		e.Path = shared(path, &r.path)
 	} else {
 		e.Puts = true
-		payload := r.Bytes(PayloadMax)
-		e.Path, e.Payload = twoStrings(start[:len(start)-r.Len()], path, payload)
+		e.Path, e.Payload = r.pathAndPayload(start, path, r.Bytes(PayloadMax))
 	}
 	r.removes(e)
 }
+
+// pathAndPayload copies both, which stand at the start of what was read since, in one allocation. A
+// path that is that of the event before shares its string, as long as little else hangs on it.
+func (r *groupReader) pathAndPayload(start, path, payload []byte) (string, string) {
+	if string(path) == r.path {
+		return r.path, string(payload)
+	}
+	both := start[:len(start)-r.Len()]
+	p, q := twoStrings(both, path, payload)
+	if r.path = ""; len(both) <= sharedMax {
+		r.path = p
+	}
+	return p, q
+}
+
+// sharedMax bounds the bytes that a shared path holds in memory beside itself.
+const sharedMax = 64
 
 // removes reads what an event removes.
 func (r *groupReader) removes(e *Event) {
@@ -236,12 +253,12 @@ func (r *groupReader) removes(e *Event) {
 	}
 }
 
-// sharedKey reads a key and returns the string of the last one when it is the same.
-func (r *groupReader) sharedKey() string {
-	if raw := r.Bytes(KeyMax); string(raw) != r.key {
-		r.key = string(raw)
+// shared returns the string of the last one if raw is the same, and makes it the last one.
+func shared(raw []byte, last *string) string {
+	if string(raw) != *last {
+		*last = string(raw)
 	}
-	return r.key
+	return *last
 }
 
 // twoStrings copies two byte strings in one allocation. both is their encodings, the one after the
