@@ -74,7 +74,15 @@ func BrokeOff(err error) (why string, least view.UID, again bool) {
 // record pass.
 func CheckUID(encoded []byte, uid view.UID) error {
 	r, err := record.Decode(encoded)
-	if least := r.Least(); err == nil && uid < least {
+	if err != nil {
+		return nil
+	}
+	return checkUID(r, uid)
+}
+
+// checkUID is CheckUID for a record that was decoded.
+func checkUID(r record.Record, uid view.UID) error {
+	if least := r.Least(); uid < least {
 		return &StalledError{Least: least, Waiting: fmt.Sprintf("the directory knows that incarnations below %x have "+
 			"ended; %v is one of them, and the node draws another uid", uint64(least), uid)}
 	}

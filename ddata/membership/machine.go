@@ -53,7 +53,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		if err := cfg.Formats.Speaks("the record of the last view", r.Format()); err != nil {
 			return nil, fmt.Errorf("membership: %w", err)
 		}
-		if err := CheckUID(loaded, cfg.UID); err != nil {
+		if err := checkUID(r, cfg.UID); err != nil {
 			return nil, err
 		}
 		store.Load(r)
