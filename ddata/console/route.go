@@ -114,7 +114,7 @@ type silentType []api.Unanswered
 func (s silentType) Error() string {
 	var names []string
 	for _, u := range s {
-		names = append(names, fmt.Sprintf("%s %s: %s", u.UID[max(0, len(u.UID)-8):], u.Addr, u.Why))
+		names = append(names, fmt.Sprintf("%s %s: %s", api.Short(u.UID), u.Addr, u.Why))
 	}
 	return "console: no node that answered has started the entity type, and there is no answer of " +
 		strings.Join(names, "; ")

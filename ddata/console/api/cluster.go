@@ -50,6 +50,9 @@ type Retirement struct {
 	Came   uint32 `json:"came"`             // incarnations that have become members since a retirement began last
 }
 
+// Short is a uid as logs show it: its last eight digits.
+func Short(uid string) string { return uid[max(0, len(uid)-8):] }
+
 // Member is one node as a view lists it.
 type Member struct {
 	UID      string    `json:"uid"`

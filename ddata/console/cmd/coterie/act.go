@@ -152,7 +152,7 @@ func eventsCommand(flags *flag.FlagSet) task {
 		}
 		return show(r, x, x.Unanswered, func(t *table, x api.Events) {
 			for _, e := range x.Events {
-				t.row(clock(e.At), e.Level, short(e.Node), e.Text)
+				t.row(clock(e.At), e.Level, api.Short(e.Node), e.Text)
 			}
 		})
 	})(flags)

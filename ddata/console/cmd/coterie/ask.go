@@ -130,16 +130,13 @@ func show[T any](r *remote, x T, missing []api.Unanswered, table func(*table, T)
 // named names the nodes that gave no answer, which is an error if there are some.
 func named(r *remote, missing []api.Unanswered) error {
 	for _, u := range missing {
-		fmt.Fprintf(r.errs, "no answer of %s %s: %s\n", short(u.UID), u.Addr, u.Why)
+		fmt.Fprintf(r.errs, "no answer of %s %s: %s\n", api.Short(u.UID), u.Addr, u.Why)
 	}
 	if len(missing) > 0 {
 		return errPartial
 	}
 	return nil
 }
-
-// short is a uid as logs show it.
-func short(uid string) string { return uid[max(0, len(uid)-8):] }
 
 // explained adds what to do to an error of a console that cannot be reached.
 func explained(r *remote, err error) error {

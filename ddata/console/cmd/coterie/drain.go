@@ -152,4 +152,4 @@ func (w *drainWait) complain(ctx context.Context, r *remote, why string) {
 }
 
 // is reports whether a person may call a node by a name.
-func is(name, uid, addr string) bool { return name == uid || name == short(uid) || name == addr }
+func is(name, uid, addr string) bool { return name == uid || name == api.Short(uid) || name == addr }

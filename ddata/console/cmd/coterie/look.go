@@ -39,7 +39,7 @@ func members(ctx context.Context, r *remote, _ []string) error {
 			if n, ok := nodes[m.UID]; ok {
 				ready, lease, hosts, silent = yes(n.Ready), yes(n.Lease), hosted(n), dash(unheard(n))
 			}
-			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version),
+			t.row(api.Short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version),
 				fmt.Sprintf("%d-%d", m.Formats[0], m.Formats[1]), yes(m.Voter), ready, lease, hosts, silent)
 		}
 	})
@@ -67,7 +67,7 @@ func hosted(n api.Node) string {
 func unheard(n api.Node) string {
 	var all []string
 	for _, s := range n.Unreachable {
-		all = append(all, short(s.UID))
+		all = append(all, api.Short(s.UID))
 	}
 	return strings.Join(all, ",")
 }
@@ -82,7 +82,7 @@ func roles(ctx context.Context, r *remote, _ []string) error {
 					if dataset(p) == set {
 						v, d := p.Volatile, p.Durable
 						events, waiting := v.Events+d.Events, v.WaitingBytes+d.WaitingBytes
-						t.row(p.Name, p.Data, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items,
+						t.row(p.Name, p.Data, api.Short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items,
 							v.Bytes+d.Bytes, v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting,
 							furthest(p).Events, caughtUp(p), digests(p))
 					}
@@ -102,17 +102,17 @@ func times(ctx context.Context, r *remote, _ []string) error {
 		t.row("SERIES", "NODE", "COUNT", "P50", "P99", "NOW")
 		for _, n := range x.Nodes {
 			if !n.Kept {
-				t.row("(ddata.Config.Meter is none of package events/recent)", short(n.UID), "", "", "", "")
+				t.row("(ddata.Config.Meter is none of package events/recent)", api.Short(n.UID), "", "", "", "")
 			}
 			for _, m := range n.Timings {
 				p99 := fmt.Sprintf("%.3g", m.P99)
 				if m.Beyond {
 					p99 = ">" + p99
 				}
-				t.row(series(m.Series), short(n.UID), m.Count, fmt.Sprintf("%.3g", m.P50), p99, "")
+				t.row(series(m.Series), api.Short(n.UID), m.Count, fmt.Sprintf("%.3g", m.P50), p99, "")
 			}
 			for _, m := range n.Gauges {
-				t.row(series(m.Series), short(n.UID), "", "", "", m.Value)
+				t.row(series(m.Series), api.Short(n.UID), "", "", "", m.Value)
 			}
 		}
 	})
@@ -194,7 +194,7 @@ func types(ctx context.Context, r *remote, _ []string) error {
 		t.row("TYPE", "ROLE", "SHARDS", "HOSTED", "ENTITIES", "ACTIVE", "COORDINATOR", "BUFFERED", "MOVING", "MOVES",
 			"DROPPED", "ALARMS")
 		for _, s := range sums(x) {
-			t.row(s.Name, s.Role, s.Shards, s.Hosted, s.Entities, s.Active, dash(short(s.Coordinator)),
+			t.row(s.Name, s.Role, s.Shards, s.Hosted, s.Entities, s.Active, dash(api.Short(s.Coordinator)),
 				s.Waiting.Buffered, s.Moves.UnderWay, s.Moves.Done, counts(s.Dropped), counts(s.Alarms))
 		}
 	})
@@ -223,7 +223,7 @@ func shards(ctx context.Context, r *remote, args []string) error {
 	return show(r, all, all.Unanswered, func(t *table, x api.Shards) {
 		t.row("SHARD", "NODE", "ENTITIES", "ACTIVE", "BUFFERED", "WAITS FOR", "MOVES")
 		for _, s := range x.Shards {
-			t.row(s.Shard, dash(short(s.Node)), s.Entities, s.Active, s.Buffered, dash(s.Waits),
+			t.row(s.Shard, dash(api.Short(s.Node)), s.Entities, s.Active, s.Buffered, dash(s.Waits),
 				moving(s.Moving))
 		}
 	})
@@ -234,7 +234,7 @@ func moving(m *api.Moving) string {
 	if m == nil {
 		return "-"
 	}
-	text := fmt.Sprintf("from %s to %s: %s", dash(short(m.From)), dash(short(m.To)), m.Phase)
+	text := fmt.Sprintf("from %s to %s: %s", dash(api.Short(m.From)), dash(api.Short(m.To)), m.Phase)
 	if m.Awaits > 0 {
 		text += fmt.Sprintf(", %d nodes have not answered", m.Awaits)
 	}
@@ -257,7 +257,7 @@ func where(ctx context.Context, r *remote, args []string) error {
 		case x.Shard < 0:
 			shard, at = "unknown", "unknown: no node that answered has started the type"
 		case x.Node != "":
-			at = short(x.Node) + " " + x.Addr
+			at = api.Short(x.Node) + " " + x.Addr
 		}
 		t.row("shard", shard)
 		t.row("node", at)

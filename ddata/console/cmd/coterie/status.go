@@ -27,7 +27,7 @@ func statusCommand(flags *flag.FlagSet) task {
 		for _, n := range x.Nodes {
 			for _, a := range n.Alarms {
 				if *recent > 0 && n.At.Sub(a.Last) < *recent {
-					return fmt.Errorf("%w: %s on %s %s", errAlarms, a.Kind, short(n.UID), n.Addr)
+					return fmt.Errorf("%w: %s on %s %s", errAlarms, a.Kind, api.Short(n.UID), n.Addr)
 				}
 			}
 		}
@@ -105,12 +105,12 @@ func retiredText(r *api.Retirement) string {
 
 // statusOf prints what is not well on a node.
 func statusOf(t *table, n api.Node) {
-	name := short(n.UID) + " " + n.Addr
+	name := api.Short(n.UID) + " " + n.Addr
 	for _, why := range n.Reasons {
 		t.row("not ready", name+": "+why)
 	}
 	for _, s := range n.Unreachable {
-		t.row("silent", fmt.Sprintf("%s does not hear %s since %s", short(n.UID), short(s.UID), clock(s.Since)))
+		t.row("silent", fmt.Sprintf("%s does not hear %s since %s", api.Short(n.UID), api.Short(s.UID), clock(s.Since)))
 	}
 	if len(n.Transport.Dropped) > 0 {
 		t.row("frames lost", name+": "+counts(n.Transport.Dropped))
@@ -130,7 +130,7 @@ func statusOf(t *table, n api.Node) {
 			t.row("disk failed", fmt.Sprintf("%s: %d batches", of, p.StoreFailed))
 		}
 		if far := furthest(p); far.Events > 0 {
-			t.row("lag", fmt.Sprintf("%s: %s is %d events behind", of, short(far.UID), far.Events))
+			t.row("lag", fmt.Sprintf("%s: %s is %d events behind", of, api.Short(far.UID), far.Events))
 		}
 	}
 }
@@ -156,7 +156,7 @@ func alarmRows(t *table, x api.Cluster) {
 	for _, n := range x.Nodes {
 		for _, a := range n.Alarms {
 			s := sums[a.Kind]
-			s.count, s.nodes = s.count+a.Count, append(s.nodes, short(n.UID))
+			s.count, s.nodes = s.count+a.Count, append(s.nodes, api.Short(n.UID))
 			if a.Last.After(s.last) {
 				s.last = a.Last
 			}

@@ -64,7 +64,7 @@ func (s *seen) print(r *remote, x api.Events) error {
 	all, missed := s.fresh(x)
 	for _, node := range slices.Sorted(maps.Keys(missed)) {
 		fmt.Fprintf(r.errs, "coterie: %d events of %s were missed: one look has no room for them; its log has all\n",
-			missed[node], short(node))
+			missed[node], api.Short(node))
 	}
 	return print(r, all)
 }
@@ -102,12 +102,12 @@ func (s *silences) tell(r *remote, now []api.Unanswered) {
 	for _, u := range now {
 		next[u.UID] = true
 		if !(*s)[u.UID] {
-			fmt.Fprintf(r.errs, "coterie: no answer of %s %s: %s\n", short(u.UID), u.Addr, u.Why)
+			fmt.Fprintf(r.errs, "coterie: no answer of %s %s: %s\n", api.Short(u.UID), u.Addr, u.Why)
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(*s)) {
 		if !next[uid] {
-			fmt.Fprintf(r.errs, "coterie: %s answers again, or is a member no more\n", short(uid))
+			fmt.Fprintf(r.errs, "coterie: %s answers again, or is a member no more\n", api.Short(uid))
 		}
 	}
 	*s = next
@@ -124,7 +124,7 @@ func print(r *remote, all []api.Event) error {
 	}
 	t := newTable(r.out)
 	for _, e := range all {
-		t.row(clock(e.At), e.Level, short(e.Node), e.Text)
+		t.row(clock(e.At), e.Level, api.Short(e.Node), e.Text)
 	}
 	return t.end()
 }
