@@ -151,7 +151,10 @@ function render() {
   $("name").textContent = c.name;
   const r = c.view.retirement || {};
   $("epoch").textContent = `view ${c.view.epoch}, format ${c.view.format}` + (r.ending ? ", incarnations retire" : "");
-  $("epoch").title = [r.ended && `retired: incarnations ${r.ended}, since view ${r.since}`, r.ending && `retire now: those ${r.ending}`].filter(Boolean).join("; ");
+  $("epoch").title = [
+    r.ended && `retired: incarnations ${r.ended}, since view ${r.since}`,
+    r.ending && `retire now: those ${r.ending}`,
+  ].filter(Boolean).join("; ");
   $("asked").textContent = `asked ${short(c.asked)}, ${time(c.at)}, you may ${state.access === "operate" ? "look and act" : "look"}`;
   ({ nodes: renderNodes, data: renderData, types: renderTypes, times: renderTimes, events: renderEvents })[state.tab](c);
 }
