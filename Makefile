@@ -137,7 +137,7 @@ compare: ## what differs between two texts of go run ./bench -text: make compare
 	@$(GO) -C bench/benchstat tool benchstat $(abspath $(OLD)) $(abspath $(NEW))
 
 # Short, small and three times: what takes ten minutes shows how the machine scatters, and what costs what.
-REPORT := types get local replicate majority durable frames tell remote failover persist
+REPORT := types get local replicate majority durable frames tell remote failover persist tails
 report: ## measure for about ten minutes and write bench/report: tables and plots, with the machine and the commit
 	mkdir -p bench/report
 	$(GO) run ./bench -count 3 -d 1s -n 1000 -json bench/report/results.json $(REPORT)

@@ -40,7 +40,7 @@ func runAskLoss(ctx context.Context, o options) error {
 	}
 	asks := o.size(lossAsks)
 	var t replies
-	cpu, began := measure.CPUTime()+far.cpuTime(), time.Now()
+	cpu, began := measure.CPUTime()+far.CPUTime(), time.Now()
 	var wg sync.WaitGroup
 	for range lossCallers {
 		wg.Go(func() {
@@ -54,7 +54,7 @@ func runAskLoss(ctx context.Context, o options) error {
 		})
 	}
 	wg.Wait()
-	took, cpu := time.Since(began), measure.CPUTime()+far.cpuTime()-cpu
+	took, cpu := time.Since(began), measure.CPUTime()+far.CPUTime()-cpu
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("after %d of %d asks: %w", t.own.Load(), asks, err)
 	}

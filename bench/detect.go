@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -83,13 +84,13 @@ func detect(ctx context.Context, preset ddata.Preset, f *measure.Figures) error 
 	if err != nil {
 		return err
 	}
-	victim, err := startChild(ctx, "detect", preset, addrs[2], addrs[0], addrs[1], addrs[2])
+	victim, err := child.Start(ctx, "detect", preset, addrs[2], addrs[0], addrs[1], addrs[2])
 	if err != nil {
 		return err
 	}
 	defer func() {
-		_ = victim.cmd.Process.Kill() // also when it has not come to that
-		victim.end()
+		_ = victim.Cmd.Process.Kill() // also when it has not come to that
+		victim.End()
 	}()
 	seen := &sightings{both: make(chan struct{})}
 	nodes := make([]*ddata.Node, 2)
@@ -119,7 +120,7 @@ func detect(ctx context.Context, preset ddata.Preset, f *measure.Figures) error 
 		}
 	}
 	killed := time.Now()
-	if err := victim.cmd.Process.Kill(); err != nil {
+	if err := victim.Cmd.Process.Kill(); err != nil {
 		return err
 	}
 	select {

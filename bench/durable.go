@@ -18,6 +18,7 @@ import (
 
 	"github.com/bmatsuo/lmdb-go/lmdb"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -181,15 +182,15 @@ const (
 func durableGrowth(ctx context.Context, dir string, o options) error {
 	sizes := []int{1, o.size(10_000), o.size(100_000), o.size(1_000_000)}
 	sizes = slices.Compact(sizes)
-	grown := make([]*child, len(sizes))
+	grown := make([]*child.Process, len(sizes))
 	turns := make([][]turn, len(sizes))
 	for i, size := range sizes {
-		c, err := startChild(ctx, "grown", size, filepath.Join(dir, strconv.Itoa(size)))
+		c, err := child.Start(ctx, "grown", size, filepath.Join(dir, strconv.Itoa(size)))
 		if err != nil {
 			return err
 		}
-		defer c.end()
-		if _, err := c.answer(); err != nil { // the set has its size
+		defer c.End()
+		if _, err := c.Answer(); err != nil { // the set has its size
 			return err
 		}
 		grown[i] = c
@@ -236,8 +237,8 @@ func middle(all []turn) (m turn) {
 }
 
 // takeTurn has a process with a set of some size insert, and measure.
-func takeTurn(c *child) (t turn, err error) {
-	line, err := c.ask("go")
+func takeTurn(c *child.Process) (t turn, err error) {
+	line, err := c.Ask("go")
 	if err == nil {
 		_, err = fmt.Sscan(line, &t[byOne], &t[byMany], &t[byRaw], &t[cpuOne], &t[cpuMany], &t[cpuRaw])
 	}

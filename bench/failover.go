@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
@@ -44,15 +45,15 @@ func failover(ctx context.Context, name string, preset ddata.Preset, coordinates
 	if err != nil {
 		return err
 	}
-	hosts := map[string]*child{} // by address
+	hosts := map[string]*child.Process{} // by address
 	for _, addr := range addrs[1:] {
-		t, err := startChild(ctx, "failover", preset, addr, strings.Join(addrs, " "))
+		t, err := child.Start(ctx, "failover", preset, addr, strings.Join(addrs, " "))
 		if err != nil {
 			return err
 		}
 		defer func() {
-			_ = t.cmd.Process.Kill()
-			t.end()
+			_ = t.Cmd.Process.Kill()
+			t.End()
 		}()
 		hosts[addr] = t
 	}
@@ -73,7 +74,7 @@ func failover(ctx context.Context, name string, preset ddata.Preset, coordinates
 	}
 	defer n.Close()
 	for _, t := range hosts {
-		if _, err := t.answer(); err != nil {
+		if _, err := t.Answer(); err != nil {
 			return err
 		}
 	}
@@ -91,7 +92,7 @@ func failover(ctx context.Context, name string, preset ddata.Preset, coordinates
 		return err
 	}
 	killed := time.Now()
-	if err := hosts[victim.Addr].cmd.Process.Kill(); err != nil {
+	if err := hosts[victim.Addr].Cmd.Process.Kill(); err != nil {
 		return err
 	}
 	if err := calls.answered(ctx, killed); err != nil {

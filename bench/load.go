@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -34,12 +35,12 @@ func runLoad(ctx context.Context, o options) error {
 	if err := fillStore(store, size); err != nil {
 		return err
 	}
-	loader, err := startChild(ctx, "load", store)
+	loader, err := child.Start(ctx, "load", store)
 	if err != nil {
 		return err
 	}
-	line, err := loader.answer()
-	loader.end()
+	line, err := loader.Answer()
+	loader.End()
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/floods"
 	"github.com/coterie-go/coterie/bench/results"
+	"github.com/coterie-go/coterie/bench/tails"
 	"github.com/coterie-go/coterie/bench/telemetry"
 	"github.com/coterie-go/coterie/ddata/events/prom"
 )
@@ -91,6 +93,9 @@ var benches = []bench{
 		"reordered", runRebalance},
 	{"failover", "kill -9 of a process of three under asks: until each of its hundred entities answers elsewhere, " +
 		"and what failed; with the timers for one machine and for a network", runFailover},
+	{"tails", "asks and majority writes at 70 % of what three nodes can do, quiet, and while snapshots, repairs, " +
+		"compactions and moves of shards go on",
+		func(ctx context.Context, o options) error { return tails.Run(ctx, o.d, o.size(300_000)) }},
 	{"telemetry", "entity messages with a Tracer and a Meter, on one node and between two, beside the same without",
 		func(ctx context.Context, o options) error { return telemetry.RunAll(ctx, o.d, prom.New(prom.Config{})) }},
 	{"rollout", "three processes are replaced one by one under asks, by ones with a new entity type and back: asks " +
@@ -107,8 +112,8 @@ func main() {
 	var k results.Keep
 	k.Flags(flag.CommandLine)
 	flag.Parse()
-	if role := os.Getenv(childEnv); role != "" {
-		exit(profiled(os.Getenv(childProfileEnv), func() error { return runChild(role) }))
+	if role := os.Getenv(child.Env); role != "" {
+		exit(profiled(os.Getenv(child.ProfileEnv), func() error { return runChild(role) }))
 	}
 	if flag.NArg() == 0 {
 		for _, b := range benches {
@@ -200,7 +205,7 @@ func exit(err error) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
-	if os.Getenv(childEnv) != "" {
+	if os.Getenv(child.Env) != "" {
 		os.Exit(0)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
@@ -41,26 +42,26 @@ func runPause(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	var nodes []*child
+	var nodes []*child.Process
 	for i := range addrs {
-		t, err := startChild(ctx, "pause", i, strings.Join(addrs, " "))
+		t, err := child.Start(ctx, "pause", i, strings.Join(addrs, " "))
 		if err != nil {
 			return err
 		}
-		defer t.end()
+		defer t.End()
 		nodes = append(nodes, t)
 	}
 	for _, t := range nodes { // each has asked all entities by then
-		if _, err := t.ask("mark"); err != nil {
+		if _, err := t.Ask("mark"); err != nil {
 			return err
 		}
 	}
 	victim, others := nodes[0], nodes[1:]
-	if err := victim.tell("freeze"); err != nil {
+	if err := victim.Tell("freeze"); err != nil {
 		return err
 	}
 	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(victim.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil ||
+	if _, err := syscall.Wait4(victim.Cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil ||
 		!status.Stopped() {
 		return fmt.Errorf("the process did not stop: %w, status %#x", err, status)
 	}
@@ -68,7 +69,7 @@ func runPause(ctx context.Context, o options) error {
 	var answered time.Duration
 	for round := time.NewTicker(200 * time.Millisecond); time.Since(stopped) < stand; <-round.C {
 		for _, t := range others {
-			if _, err := t.ask("mark"); err != nil {
+			if _, err := t.Ask("mark"); err != nil {
 				return err
 			}
 		}
@@ -76,10 +77,10 @@ func runPause(ctx context.Context, o options) error {
 			answered = time.Since(stopped)
 		}
 	}
-	if err := victim.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := victim.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		return err
 	}
-	said, err := victim.answer()
+	said, err := victim.Answer()
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
+	"github.com/coterie-go/coterie/bench/tails"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
@@ -26,12 +28,12 @@ func runRemote(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
-	raw, err := startChild(ctx, "raw")
+	raw, err := child.Start(ctx, "raw")
 	if err != nil {
 		return err
 	}
-	defer raw.end()
-	rawAddr, err := raw.answer()
+	defer raw.End()
+	rawAddr, err := raw.Answer()
 	if err != nil {
 		return err
 	}
@@ -68,22 +70,22 @@ func runRemote(ctx context.Context, o options) error {
 
 // farEntities starts a second process that hosts the entities, and the region of this one, which
 // hosts none. stop ends both.
-func farEntities(ctx context.Context) (region *sharding.Region[Message], peer *child, stop func(), err error) {
+func farEntities(ctx context.Context) (region *sharding.Region[Message], peer *child.Process, stop func(), err error) {
 	addrs, err := ports.Free(2)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	here, there := addrs[0], addrs[1]
-	peer, err = startChild(ctx, "node", there, here)
+	peer, err = child.Start(ctx, "node", there, here)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			peer.end()
+			peer.End()
 		}
 	}()
-	if _, err := peer.answer(); err != nil { // it is starting
+	if _, err := peer.Answer(); err != nil { // it is starting
 		return nil, nil, nil, err
 	}
 	n, err := startRemote(ctx, here, there, "driver")
@@ -92,7 +94,7 @@ func farEntities(ctx context.Context) (region *sharding.Region[Message], peer *c
 	}
 	stop = func() {
 		_ = n.Close()
-		peer.end()
+		peer.End()
 	}
 	if region, err = startEntities(n); err != nil {
 		_ = n.Close()
@@ -104,7 +106,7 @@ func farEntities(ctx context.Context) (region *sharding.Region[Message], peer *c
 type remoteTell struct {
 	region   *sharding.Region[Message]
 	ids      []string
-	far, raw *child
+	far, raw *child.Process
 	rawAddr  string
 }
 
@@ -114,7 +116,7 @@ func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	cpu, start := measure.CPUTime()+r.far.cpuTime(), time.Now()
+	cpu, start := measure.CPUTime()+r.far.CPUTime(), time.Now()
 	sent := uint64(0)
 	for time.Since(start) < d {
 		for range 256 {
@@ -129,14 +131,14 @@ func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	l := measure.Load{
-		Ops: int(after - before), Elapsed: time.Since(start), CPU: measure.CPUTime() + r.far.cpuTime() - cpu,
+		Ops: int(after - before), Elapsed: time.Since(start), CPU: measure.CPUTime() + r.far.CPUTime() - cpu,
 	}
-	cpu = measure.CPUTime() + r.raw.cpuTime()
+	cpu = measure.CPUTime() + r.raw.CPUTime()
 	limit, err := rawOneWay(r.rawAddr, d/2)
 	if err != nil {
 		return err
 	}
-	limit.CPU = measure.CPUTime() + r.raw.cpuTime() - cpu
+	limit.CPU = measure.CPUTime() + r.raw.CPUTime() - cpu
 	var f measure.Figures
 	f.Add("ops_per_s", int(l.PerSecond()))
 	f.Add("lost", sent-(after-before))
@@ -232,6 +234,8 @@ func runChild(what string) error {
 		return failoverChild(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "rollout" && len(words) > 3:
 		return rolloutChild(context.Background(), words[1], words[2], words[3:])
+	case words[0] == "tails" && len(words) > 3:
+		return tails.Guest(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "raw":
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
@@ -34,7 +35,7 @@ const (
 // runs the other version. The callers are in a node of their own, which hosts nothing.
 type rollOut struct {
 	addrs  []string // of the caller, then of the hosts
-	hosts  map[string]*child
+	hosts  map[string]*child.Process
 	caller *ddata.Node
 }
 
@@ -46,7 +47,7 @@ func runRollout(ctx context.Context, _ options) error {
 	if err != nil {
 		return err
 	}
-	r := &rollOut{addrs: addrs, hosts: map[string]*child{}}
+	r := &rollOut{addrs: addrs, hosts: map[string]*child.Process{}}
 	defer r.end()
 	for _, addr := range addrs[1:] {
 		if err := r.start(ctx, addr, "1"); err != nil {
@@ -57,7 +58,7 @@ func runRollout(ctx context.Context, _ options) error {
 		return err
 	}
 	for _, addr := range addrs[1:] {
-		if _, err := r.hosts[addr].answer(); err != nil {
+		if _, err := r.hosts[addr].Answer(); err != nil {
 			return err
 		}
 	}
@@ -142,21 +143,21 @@ func rollIDs() (ids []string) {
 
 // start starts the process of a host. It says "up" when it is ready.
 func (r *rollOut) start(ctx context.Context, addr, version string) (err error) {
-	r.hosts[addr], err = startChild(ctx, "rollout", addr, version, strings.Join(r.addrs, " "))
+	r.hosts[addr], err = child.Start(ctx, "rollout", addr, version, strings.Join(r.addrs, " "))
 	return err
 }
 
 // replace has the process at an address leave, and starts one of a version in its place. It returns when
 // that is ready, and when that was.
 func (r *rollOut) replace(ctx context.Context, addr, version string) (up time.Time, err error) {
-	if _, err := r.hosts[addr].ask("leave"); err != nil {
+	if _, err := r.hosts[addr].Ask("leave"); err != nil {
 		return up, err
 	}
-	r.hosts[addr].end()
+	r.hosts[addr].End()
 	if err := r.start(ctx, addr, version); err != nil {
 		return up, err
 	}
-	if _, err := r.hosts[addr].answer(); err != nil {
+	if _, err := r.hosts[addr].Answer(); err != nil {
 		return up, err
 	}
 	return time.Now(), nil
@@ -177,8 +178,8 @@ func (r *rollOut) end() {
 		_ = r.caller.Close()
 	}
 	for _, c := range r.hosts {
-		_ = c.cmd.Process.Kill()
-		c.end()
+		_ = c.Cmd.Process.Kill()
+		c.End()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
@@ -87,21 +88,21 @@ func stopCluster(ctx context.Context, bind string, prepare bool) (s stopped) {
 	for _, l := range held {
 		_ = l.Close()
 	}
-	var children []*child
+	var children []*child.Process
 	defer func() {
 		for _, c := range children {
-			_ = c.cmd.Process.Kill() // of one that has not come to its end
+			_ = c.Cmd.Process.Kill() // of one that has not come to its end
 		}
 	}()
 	for i := range addrs {
-		c, err := startChild(ctx, "stopall", i, addrs[0], addrs[1], addrs[2])
+		c, err := child.Start(ctx, "stopall", i, addrs[0], addrs[1], addrs[2])
 		if err != nil {
 			return stopped{err: err}
 		}
 		children = append(children, c)
 	}
 	for _, c := range children {
-		if said, err := c.answer(); err != nil || said != "up" {
+		if said, err := c.Answer(); err != nil || said != "up" {
 			return stopped{err: fmt.Errorf("a process said %q: %w", said, err)}
 		}
 	}
@@ -111,18 +112,18 @@ func stopCluster(ctx context.Context, bind string, prepare bool) (s stopped) {
 		return stopped{err: ctx.Err()}
 	}
 	if prepare {
-		if said, err := children[0].ask("prepare"); err != nil || said != "prepared" {
+		if said, err := children[0].Ask("prepare"); err != nil || said != "prepared" {
 			return stopped{err: fmt.Errorf("prepare: a process said %q: %w", said, err)}
 		}
 	}
 	began := time.Now()
 	for _, c := range children {
-		if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		if err := c.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			return stopped{err: err}
 		}
 	}
 	for _, c := range children {
-		err := c.cmd.Wait()
+		err := c.Cmd.Wait()
 		if _, exited := errors.AsType[*exec.ExitError](err); exited {
 			s.failed++
 		} else if err != nil {

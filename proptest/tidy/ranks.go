@@ -247,6 +247,7 @@ var ranks = []rankRow{
 	{"proptest/sim/soak", 17, false, "seeds are played until a time is over, whatever they draw"},
 	{"proptest/sim/cmd/...", 18, false, "the simulator's command line"},
 	{"bench/measure", 1, false, "what was measured is numbers, whatever they are of"},
+	{"bench/child", 1, false, "a program starts itself again, whatever it measures"},
 	{"bench/results", 1, false, "what was printed is kept, whatever it is of"},
 	{"bench/commits", 13, false, "commits of entities are measured, whatever the store is"},
 	{"sharding/persistence/postgres/commitbench", 14, false, "measures commits in tables, as bench does elsewhere"},
