@@ -140,8 +140,8 @@ func (w *village) until(ctx context.Context, cond func() bool) error {
 func (w *village) start(i, voters int) {
 	addr := func(i int) string { return fmt.Sprintf("10.0.%d.%d:7946", i/250, i%250+1) }
 	cfg := membership.LAN()
-	cfg.UID, cfg.Addr, cfg.Name, cfg.Roles, cfg.VotersMax = view.UID(w.rng.Uint64()|1), addr(i),
-		"bench", []string{role}, voters
+	cfg.UID, cfg.Addr, cfg.Name, cfg.Roles, cfg.VotersMax = view.DrawUID(w.clock(), 0, w.rng.Uint64()),
+		addr(i), "bench", []string{role}, voters
 	for s := range formFounders {
 		cfg.Seeds = append(cfg.Seeds, addr(s))
 	}
@@ -158,13 +158,13 @@ func (w *village) start(i, voters int) {
 	x.step(membership.Tick{})
 }
 
-func (x *virtualNode) clock() time.Time { return time.Unix(1_000_000, 0).Add(x.w.now) }
+func (w *village) clock() time.Time { return time.Unix(1_000_000, 0).Add(w.now) }
 
 func (x *virtualNode) step(in membership.Input) {
 	if x.m == nil {
 		return
 	}
-	fx := x.m.Step(x.clock(), in)
+	fx := x.m.Step(x.w.clock(), in)
 	for _, e := range fx.Send {
 		x.w.carry(x, e)
 	}
@@ -177,7 +177,7 @@ func (x *virtualNode) step(in membership.Input) {
 	}
 	x.gen++
 	gen := x.gen
-	x.w.at(x.w.now+max(x.m.Deadline().Sub(x.clock()), 1), func() {
+	x.w.at(x.w.now+max(x.m.Deadline().Sub(x.w.clock()), 1), func() {
 		if x.gen == gen {
 			x.step(membership.Tick{})
 		}
