@@ -19,7 +19,7 @@ import (
 // every tenth crashes.
 func formSimulated(ctx context.Context, n, voters int) error {
 	w := &village{
-		rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*view.View]int{},
+		rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[any]int{},
 		byUID: map[view.UID]*virtualNode{}, byAddr: map[string]*virtualNode{},
 	}
 	var real measure.Cost
@@ -80,8 +80,8 @@ type village struct {
 	bytes  int
 	events int
 	newest *view.View
-	has    int                // how many have installed the newest view
-	sizes  map[*view.View]int // of what carries a view
+	has    int         // how many have installed the newest view
+	sizes  map[any]int // of what carries a view, or a change
 }
 
 // virtualNode is one machine; m is nil once it has crashed.
@@ -220,14 +220,20 @@ func (w *village) carry(from *virtualNode, e message.Envelope) {
 	})
 }
 
-// size is the length of the encoded message; what carries a view to all is measured once.
+// size is the length of the encoded message; what carries a view to many is measured once.
 func (w *village) size(msg message.Message) int {
-	c, ok := msg.(message.Commit)
-	if !ok {
-		return len(message.Append(nil, msg))
+	var one any
+	switch m := msg.(type) {
+	case message.Commit:
+		one = m.View
+	case message.Change:
+		one = m.Change
 	}
-	if w.sizes[c.View] == 0 {
-		w.sizes[c.View] = len(message.Append(nil, msg))
+	n := w.sizes[one]
+	if n == 0 {
+		if n = len(message.Append(nil, msg)); one != nil {
+			w.sizes[one] = n
+		}
 	}
-	return w.sizes[c.View]
+	return n
 }

@@ -22,6 +22,8 @@ const (
 	// Ages: views say which incarnations are over, and members tell of what they have of these. Records of the
 	// last view say for which of these a disk is good.
 	Ages
+	// Changes: views are told to the members of their parents by what has changed.
+	Changes
 	end
 )
 

@@ -267,3 +267,50 @@ func TestProbesGainFields(t *testing.T) {
 		t.Errorf("%v, %v", m, err)
 	}
 }
+
+// TestViewsTellChanges: once all speak it, members are told what has changed, and the whole where they
+// lack the parent. Before, they are told the whole.
+func TestViewsTellChanges(t *testing.T) {
+	for _, c := range []struct {
+		newest  format.Level
+		changes bool
+	}{{format.Changes - 1, false}, {format.Changes, true}} {
+		build := format.Range{Min: 1, Max: c.newest}
+		w, ns := foundOf(t, 3, build, build, build, build)
+		told := map[string]int{}
+		var late *node // hears of no view
+		w.filter = func(_, to *node, m message.Message) bool {
+			switch m.(type) {
+			case message.Change:
+				told["change"]++
+			case message.Commit:
+				told["whole"]++
+			default:
+				return true
+			}
+			return to != late
+		}
+		joined := w.start("late", speaks(build))
+		if !w.until(time.Minute, func() bool { return joined.m.View() != nil && w.converged() }) {
+			t.Fatalf("%v: no node joins", build)
+		}
+		if (told["change"] > 0) != c.changes || told["whole"] == 0 { // which the joiner is told
+			t.Errorf("%v: told of the join: %v", build, told)
+		}
+		if !c.changes {
+			continue
+		}
+		late = ns[3]
+		before := ns[0].m.View().Epoch
+		w.start("later", speaks(build))
+		if !w.until(time.Minute, func() bool { return ns[0].m.View().Epoch > before+1 }) {
+			t.Fatal("there are no two views")
+		}
+		missed := late.m.View().Epoch
+		late = nil
+		if !w.until(time.Minute, w.converged) || missed != before {
+			t.Errorf("a node that was at %v, and missed two views, does not come after", missed)
+		}
+		w.verdict()
+	}
+}

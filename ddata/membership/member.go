@@ -131,6 +131,10 @@ func (m *member) onReceive(r Receive) {
 		m.strays.onFetch(r, msg)
 	case message.Commit:
 		m.onCommit(r, msg.View)
+	case message.Change:
+		if v := m.strays.whole(r, msg); v != nil {
+			m.onCommit(r, v)
+		}
 	case message.Crashed:
 		m.crashes.hear(r, msg, m.strays.isCurrent)
 	case message.Agreed:

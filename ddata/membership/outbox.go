@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
@@ -78,16 +79,25 @@ func (b *outbox) send(to view.UID, addr string, msg message.Message) {
 }
 
 // announce tells a view that was decided after the installed one to all members and nodes that it
-// concerns, self excepted.
+// concerns, self excepted. Members of both are told what has changed, unless this node is waiting for
+// their word that they know the view.
 func (b *outbox) announce(self view.UID, installed *view.Installed, next *view.View) {
+	var whole, change message.Message = message.Commit{View: next}, nil
+	if installed.Format >= format.Changes && next.Parent == installed.Digest && next.Has(self) {
+		change = message.Change{Change: installed.ChangeTo(next)}
+	}
 	for _, o := range next.Members {
-		if o.UID != self {
-			b.send(o.UID, o.Addr, message.Commit{View: next})
+		switch {
+		case o.UID == self:
+		case change != nil && installed.Has(o.UID):
+			b.send(o.UID, o.Addr, change)
+		default:
+			b.send(o.UID, o.Addr, whole)
 		}
 	}
 	for _, o := range installed.Members {
 		if o.UID != self && !next.Has(o.UID) {
-			b.send(o.UID, o.Addr, message.Commit{View: next})
+			b.send(o.UID, o.Addr, whole)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"errors"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
@@ -31,14 +32,41 @@ func (s *strays) isCurrent(r Receive, cluster view.ClusterID, epoch view.Epoch) 
 		s.stats.DroppedStale++
 	case epoch > s.in.view.Epoch:
 		s.stats.DroppedStale++
-		// one answer is enough: a view goes to all members at about the same time
-		if s.fetches.over(s.now, s.beat/4) {
-			s.fx.send(r.From, s.in.addr(r), message.Fetch{Cluster: cluster})
-		}
+		s.fetch(r)
 	default:
 		return true
 	}
 	return false
+}
+
+// whole returns the decided view that is told by what has changed; nil if the parent is not the
+// installed one, or the change makes no sense. Then it asks for the whole, or says what is wrong.
+func (s *strays) whole(r Receive, c message.Change) *view.View {
+	v := s.in.view
+	if c.View.Cluster == v.Cluster && c.View.Epoch == v.Epoch && c.Hash != v.Digest {
+		s.fork(c.String())
+		return nil
+	}
+	if !s.isCurrent(r, c.View.Cluster, c.View.Epoch-1) {
+		return nil
+	}
+	child, err := v.Child(c.Change)
+	switch {
+	case errors.Is(err, view.ErrOtherParent):
+		s.fork(c.String())
+	case err != nil:
+		s.stats.DroppedBad++
+		s.fetch(r)
+	}
+	return child
+}
+
+// fetch asks a member for its view. One answer is enough: a view goes to all members at about the same
+// time.
+func (s *strays) fetch(r Receive) {
+	if s.fetches.over(s.now, s.beat/4) {
+		s.fx.send(r.From, s.in.addr(r), message.Fetch{Cluster: s.in.view.Cluster})
+	}
 }
 
 // tellView helps a node whose message shows that it has missed a view. Just after installing one,

@@ -52,6 +52,14 @@ func agedView() *view.View {
 	return v
 }
 
+// changedView says a view of which the parent is not known here.
+func changedView() *view.Change {
+	v := agedView()
+	v.Format, v.Members = format.Changes, v.Members[1:2]
+	v.Unsettled = []view.DiskSet{{Epoch: 2, Role: "x"}}
+	return &view.Change{View: v, Gone: []view.UID{7, 9}, Hash: view.Hash{5}}
+}
+
 func sampleMessages() []message.Message {
 	v, b := sampleView(), paxos.Ballot{Round: 3, UID: 9}
 	p := &paxos.Proposal{View: v, Stopped: []view.UID{8, 9}}
@@ -100,6 +108,7 @@ func sampleMessages() []message.Message {
 			Self:  view.Member{UID: 4, Addr: "d:1", Status: view.Joining, Formats: format.Range{Min: 1, Max: 3}},
 			Knows: []bootstrap.Known{{Cluster: 1, Epoch: 2, Ages: agedView().Ages.Carried()}}, Clean: 3,
 		},
+		message.Change{Change: changedView()},
 	}
 }
 
@@ -112,6 +121,8 @@ func levelOf(m message.Message) format.Level {
 		return format.Ages
 	case message.Commit:
 		return m.View.Format
+	case message.Change:
+		return format.Changes
 	}
 	return format.Initial
 }

@@ -99,6 +99,13 @@ type Commit struct {
 	View *view.View
 }
 
+// Change tells a decided view to a member of its parent and of it. It is written where the parent is of
+// format.Changes or later.
+type Change struct {
+	_ struct{} `cbor:",toarray"`
+	*view.Change
+}
+
 // Learned answers a Commit, if its sender or its receiver is not in that view, and a Heartbeat of a
 // node that parts.
 type Learned struct {
@@ -170,6 +177,9 @@ func (c Crashed) In() (view.ClusterID, view.Epoch) { return c.Cluster, c.Epoch }
 // In implements Current.
 func (a Agreed) In() (view.ClusterID, view.Epoch) { return a.Cluster, a.Epoch }
 
+// In implements Current: a Change counts in the parent.
+func (c Change) In() (view.ClusterID, view.Epoch) { return c.View.Cluster, c.View.Epoch - 1 }
+
 // In implements Current.
 func (p Prepare) In() (view.ClusterID, view.Epoch) { return p.Cluster, p.Epoch }
 
@@ -229,6 +239,9 @@ func (f Fetch) String() string { return "fetch" }
 
 // String prints the message.
 func (c Commit) String() string { return fmt.Sprintf("commit %v", c.View) }
+
+// String prints the message.
+func (c Change) String() string { return fmt.Sprintf("change %v", c.Change) }
 
 // String prints the message.
 func (p Prepare) String() string {

@@ -49,6 +49,7 @@ const (
 	kindLearned
 	kindCrashed
 	kindAgreed
+	kindChange
 )
 
 // A view of the most members is one that cbor.Records decodes.
@@ -110,6 +111,8 @@ func kindOf(m Message) kind {
 		return kindCrashed
 	case Agreed:
 		return kindAgreed
+	case Change:
+		return kindChange
 	}
 	panic(fmt.Sprintf("membership: %T is no message", m))
 }
@@ -148,6 +151,8 @@ func decodeKind(k kind, b []byte) (Message, error) {
 		return decodeAs[Crashed](b)
 	case kindAgreed:
 		return decodeAs[Agreed](b)
+	case kindChange:
+		return decodeAs[Change](b)
 	}
 	return nil, errors.New("unknown kind")
 }
@@ -178,6 +183,8 @@ func checkMessage(m Message) error {
 		return m.View.Check()
 	case Commit:
 		return m.View.Check()
+	case Change:
+		return m.Check()
 	case Heartbeat:
 		if m.Flags&^report.All != 0 {
 			return errors.New("unknown flags")
