@@ -86,13 +86,16 @@ func formReal(ctx context.Context, n int, d time.Duration) error {
 }
 
 // startTogether starts all nodes at once; some found the cluster. A node that the others give up
-// before it is Up, as happens where the machine is too busy to run them all, is started again.
+// before it is Up, as happens where the machine is too busy to run them all, is started again. If one ends later,
+// the others give up: it may have been a founder.
 func startTogether(ctx context.Context, nodes []*ddata.Node, again *atomic.Int32) error {
 	seeds, err := ports.Free(min(len(nodes), formFounders))
 	if err != nil {
 		return err
 	}
 	errs := make(chan error, len(nodes))
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
 	for i := range nodes {
 		cfg := ddata.Config{
 			Name: "bench", Bind: "127.0.0.1:0",
@@ -109,6 +112,11 @@ func startTogether(ctx context.Context, nodes []*ddata.Node, again *atomic.Int32
 				nodes[i], err = ddata.Start(ctx, cfg)
 			}
 			errs <- err
+			if err == nil {
+				<-nodes[i].Done()
+				err = nodes[i].Err()
+			}
+			fail(err)
 		}()
 	}
 	var failed []error
