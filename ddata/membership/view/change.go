@@ -63,11 +63,11 @@ func (i *Installed) Child(c *Change) (*View, error) {
 	v.Members = append(v.Members, c.View.Members...)
 	v.Sort()
 	v.Unsettled = slices.Clone(c.View.Unsettled)
+	known := i.Witnesses()
 	for k, s := range v.Unsettled {
 		if len(s.Disks) > 0 {
 			continue
 		}
-		known := i.Witnesses()
 		at := slices.IndexFunc(known, func(o DiskSet) bool { return compareSets(o, s) == 0 })
 		if at < 0 {
 			return nil, fmt.Errorf("view: a change names the disks of %v/%s, which are not known", s.Epoch, s.Role)
