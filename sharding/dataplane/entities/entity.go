@@ -20,7 +20,6 @@ import (
 // need stands in extra.
 type Entity struct {
 	mailbox.Mailbox
-	pool.Link[*Entity]
 	body    Incarnation           // nil: none; touched by the worker only
 	Extra   atomic.Pointer[extra] // nil for most
 	Shard   *Shard
