@@ -70,6 +70,8 @@ type Slice struct {
 	queued *atomic.Int64  // the pool's
 	looks  *atomic.Uint32 // the pool's
 	begun  atomic.Uint32  // the look of the watch after which the latest message was begun
+
+	Own any // what the tasks of this worker keep from slice to slice; theirs
 }
 
 // Others reports whether other tasks wait for a worker.
