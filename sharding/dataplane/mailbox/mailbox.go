@@ -293,7 +293,7 @@ func (m *Mailbox) Refill(t *Turn, limit int) (ok bool, rested *Drain) {
 // checkTurnLocked panics if the worker of another turn has the mailbox, or a turn is left undone.
 func (m *Mailbox) checkTurnLocked(t *Turn) {
 	if m.turn != nil && m.turn != t || t.taken.len > 0 {
-		panic(fmt.Sprintf("sharding/dataplane/mailbox: one that has %d messages takes more; another has the mailbox: %v",
+		panic(fmt.Sprintf("sharding: mailbox: a worker with %d messages takes more, in the turn of another: %t",
 			t.taken.len, m.turn != nil && m.turn != t))
 	}
 }

@@ -20,8 +20,8 @@ func (s *Shard) Check() error {
 		}
 		f.Check(e.state != entityAbsent, "entity %v is kept although it is absent", id)
 		_, armed := s.population.entities.armed[id]
-		f.Check(!armed || e.state == entityPassivating || e.state == waitingForRestart, "entity %v is %v and has a timer",
-			id, e.state)
+		f.Check(!armed || e.state == entityPassivating || e.state == waitingForRestart,
+			"entity %v is %v and has a timer", id, e.state)
 		needs := e.state == entityRemembered || e.state == rememberingStart || e.state == rememberingStop ||
 			e.state == waitingForRestart
 		f.Check(s.cfg.Remember.Entities || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)

@@ -19,9 +19,9 @@ type entities struct {
 	starts   []protocol.EntityID          // to be started with this Step
 	restored int                          // of these, those that are because they are remembered
 	changing int                          // entities that remember their start, passivate or remember their stop
-	running  int                          // entities of which the runtime has an incarnation: an EntityStopped will come
+	running  int                          // entities with an incarnation in the runtime: an EntityStopped will come
 	gen      uint32                       // names the transition that a timer belongs to
-	armed    map[protocol.EntityID]uint32 // the gen of the timer that may still act on an entity
+	armed    map[protocol.EntityID]uint32 // the gen of its timer
 
 	passivating timers
 	restarting  timers
