@@ -28,8 +28,8 @@ type Entity struct {
 	Shard   *Shard
 	ID      string
 	sibling atomic.Pointer[Entity] // in the shard's index
-	Seen    atomic.Uint32          // the region's tick in which a message was last handled
-	Slot    passivation.Slot       // the passivator's, under its lock
+	mark    mark
+	Slot    passivation.Slot // the passivator's, under its lock
 }
 
 // turn is what a worker needs of an entity while it runs it. A worker has one, and uses it for one entity
@@ -38,7 +38,7 @@ type turn struct {
 	mailbox.Turn
 	worker *pool.Slice
 	fresh  bool   // no message of this turn has counted as a use yet
-	seen   uint32 // Entity.Seen
+	seen   uint32 // the tick that was noted in this turn, one more; 0: none
 }
 
 // turnOf returns the turn of a worker, readied for an entity.
@@ -48,7 +48,7 @@ func turnOf(w *pool.Slice, e *Entity) *turn {
 		t = &turn{worker: w}
 		w.Own = t
 	}
-	t.fresh, t.seen = e.Shard.Passivator != nil, e.Seen.Load()
+	t.fresh, t.seen = e.Shard.Passivator != nil, 0
 	return t
 }
 
@@ -320,7 +320,7 @@ func (e *Entity) begin(r *Runtime, t *turn, p part) {
 
 // used notes that a message has come to its end, however its handler fared: the entity is not idle.
 func (e *Entity) used(r *Runtime, t *turn, env mailbox.Envelope) {
-	if tick := r.IdleScan.Tick.Load(); t.seen != tick && !env.Internal() {
+	if tick := r.IdleScan.Tick.Load(); t.seen != tick+1 && !env.Internal() {
 		t.see(e, tick)
 	}
 	if x := e.Extra.Load(); x != nil && !env.Internal() {
@@ -330,8 +330,8 @@ func (e *Entity) used(r *Runtime, t *turn, env mailbox.Envelope) {
 
 // see notes the tick in which the entity is used.
 func (t *turn) see(e *Entity, tick uint32) {
-	t.seen = tick
-	e.Seen.Store(tick)
+	t.seen = tick + 1
+	e.mark.see(tick)
 }
 
 // obey carries a control envelope out. size becomes what the message counts that goes on.

@@ -58,7 +58,26 @@ func (b *buckets) of(h hash) *atomic.Pointer[Entity] {
 type hash uint64
 
 // tag is the part of a hash that an entity keeps. It has none of the bits that buckets go by.
-func (h hash) tag() uint16 { return uint16(h >> 48) }
+func (h hash) tag() uint8 { return uint8(h >> 56) }
+
+// mark is the tag of an entity, and the latest tick of the region in which it has handled a message. The two
+// share 32 bits, so that a look-up needs nothing of the mailbox, which the worker may have.
+type mark struct{ bits atomic.Uint32 }
+
+const tickBits = 24 // of a mark; passivation.IdleLooksMax is below half of what they count
+
+func (m *mark) tag() uint8 { return uint8(m.bits.Load() >> tickBits) }
+
+// setTag sets the tag of an entity that no worker has yet.
+func (m *mark) setTag(tag uint8) { m.bits.Store(uint32(tag) << tickBits) }
+
+// see notes a tick. It is the worker's.
+func (m *mark) see(tick uint32) {
+	m.bits.Store(m.bits.Load()&^(1<<tickBits-1) | tick&(1<<tickBits-1))
+}
+
+// unseen is how many ticks have passed since the one that was noted.
+func (m *mark) unseen(tick uint32) uint32 { return (tick - m.bits.Load()) & (1<<tickBits - 1) }
 
 // chain is the entities among which one with that hash is.
 func (x *index) chain(h hash) *Entity {
@@ -75,7 +94,7 @@ func (x *index) hash(id string) hash { return hash(xxh3.HashStringSeed(id, x.see
 func (x *index) Find(id string) *Entity {
 	h := x.hash(id)
 	for e, tag := x.chain(h), h.tag(); e != nil; e = e.sibling.Load() {
-		if e.Tag == tag && e.ID == id {
+		if e.mark.tag() == tag && e.ID == id {
 			return e
 		}
 	}
@@ -86,7 +105,7 @@ func (x *index) Find(id string) *Entity {
 func (x *index) findBytes(id []byte) *Entity {
 	h := hash(xxh3.HashSeed(id, x.seed))
 	for e, tag := x.chain(h), h.tag(); e != nil; e = e.sibling.Load() {
-		if e.Tag == tag && e.ID == string(id) {
+		if e.mark.tag() == tag && e.ID == string(id) {
 			return e
 		}
 	}
@@ -102,7 +121,7 @@ func (x *index) add(e *Entity) {
 		x.buckets.Store(b)
 	}
 	h := x.hash(e.ID)
-	e.Tag = h.tag()
+	e.mark.setTag(h.tag())
 	head := b.of(h)
 	e.sibling.Store(head.Load())
 	head.Store(e)

@@ -63,7 +63,6 @@ type Mailbox struct {
 	mu      sync.Mutex
 	phase   phase
 	is      traits
-	Tag     uint16   // the index's: entities are found by it
 	Weight           // of messages of other nodes that it holds, taken ones too
 	waiting queue    // what no worker has taken
 	turn    *Turn    // of the worker that has the mailbox
@@ -316,7 +315,9 @@ func (m *Mailbox) endTurnLocked(to phase) {
 	m.phase = to
 }
 
-// GiveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
+// GiveBack ends the worker's turn with what it has not handled yet: to be queued again at once. So it is if
+// nothing waits: a sender that comes before the next turn then has no worker to call, and what several bring
+// is taken together.
 func (m *Mailbox) GiveBack() {
 	m.mu.Lock()
 	m.endTurnLocked(queued)

@@ -1,9 +1,6 @@
 package mailbox
 
-import (
-	"math/bits"
-	"sync"
-)
+import "sync"
 
 // head is what an envelope has beside its message, with what it counts of the bounds in bytes.
 type head struct {
@@ -13,34 +10,36 @@ type head struct {
 
 // chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
 //
-// A message that was told on this node has an empty head. So a chunk notes which messages have another
-// one, and most bursts touch the messages alone.
-//
-// Invariant: the heads that are not marked are stale, and marks are only of messages that are queued.
+// A message that was told on this node has an empty head. While a chunk has no others, the heads are neither
+// written nor read: the messages alone go from the sender's processor to the worker's.
 type chunk struct {
 	next     *chunk // a ring: that of the last chunk is the first one
-	from, to int    // msgs[from:to] is queued
+	from, to uint16 // msgs[from:to] is queued
+	headed   bool   // heads[from:to] are those of the messages; otherwise all are empty
 	msgs     []any
 	heads    []head
-	marks    [chunkLarge / bits.UintSize]uint
 }
 
-// The first chunk of a burst is small, so that a million entities with one message each stay cheap;
+// The first chunk of a burst is small, so that a million entities with few messages each stay cheap;
 // the following ones are large.
 const (
 	chunkSmall = 4
 	chunkLarge = 128
 )
 
+// small is a chunk with its messages and heads: two cache lines, and one for each two heads.
+type small struct {
+	chunk
+	msgs  [chunkSmall]any
+	heads [chunkSmall]head
+	_     [32]byte // so that each begins with a line
+}
+
 var (
 	smallChunks = sync.Pool{New: func() any {
-		var c struct {
-			chunk
-			msgs  [chunkSmall]any
-			heads [chunkSmall]head
-		}
-		c.chunk.msgs, c.chunk.heads = c.msgs[:], c.heads[:]
-		return &c.chunk
+		s := new(small)
+		s.chunk.msgs, s.chunk.heads = s.msgs[:], s.heads[:]
+		return &s.chunk
 	}}
 	largeChunks = sync.Pool{New: func() any {
 		return &chunk{msgs: make([]any, chunkLarge), heads: make([]head, chunkLarge)}
@@ -51,7 +50,7 @@ func smallChunk() *chunk { return smallChunks.Get().(*chunk) }
 func largeChunk() *chunk { return largeChunks.Get().(*chunk) }
 
 func (c *chunk) release() {
-	c.next, c.from, c.to = nil, 0, 0
+	c.next, c.from, c.to, c.headed = nil, 0, 0, false
 	if len(c.msgs) == chunkSmall {
 		smallChunks.Put(c)
 	} else {
@@ -59,23 +58,27 @@ func (c *chunk) release() {
 	}
 }
 
-func (c *chunk) isFull() bool { return c.to == len(c.msgs) }
+func (c *chunk) isFull() bool { return int(c.to) == len(c.msgs) }
 
 // push puts an envelope into a chunk that is not full.
 func (c *chunk) push(e Envelope, size uint32) {
 	i := c.to
 	c.msgs[i] = e.Msg
-	if h := (head{e.Call, e.Origin, size}); h != (head{}) {
+	h := head{e.Call, e.Origin, size}
+	if h != (head{}) && !c.headed {
+		c.headed = true
+		clear(c.heads[c.from:i])
+	}
+	if c.headed {
 		c.heads[i] = h
-		c.marks[i/bits.UintSize] |= 1 << (i % bits.UintSize)
 	}
 	c.to++
 }
 
 // at is the envelope in a place.
-func (c *chunk) at(i int) (e Envelope, size uint32) {
+func (c *chunk) at(i uint16) (e Envelope, size uint32) {
 	e.Msg = c.msgs[i]
-	if c.marks[i/bits.UintSize]&(1<<(i%bits.UintSize)) != 0 {
+	if c.headed {
 		h := &c.heads[i]
 		e.Call, e.Origin, size = h.call, h.origin, h.size
 	}
@@ -84,10 +87,8 @@ func (c *chunk) at(i int) (e Envelope, size uint32) {
 
 // pop takes the first envelope of a chunk that has one.
 func (c *chunk) pop() (e Envelope, size uint32) {
-	i := c.from
-	e, size = c.at(i)
-	c.msgs[i] = nil
-	c.marks[i/bits.UintSize] &^= 1 << (i % bits.UintSize)
+	e, size = c.at(c.from)
+	c.msgs[c.from] = nil
 	c.from++
 	return e, size
 }
