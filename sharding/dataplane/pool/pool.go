@@ -65,7 +65,7 @@ type worker[T Task[T]] struct {
 	slices    uint64 // that it has begun
 }
 
-// Slice is what a task sees of its worker: the time until others have to be run.
+// Slice is what a task sees of its worker: when others have to be run, and a place for what tasks keep.
 type Slice struct {
 	queued *atomic.Int64  // the pool's
 	looks  *atomic.Uint32 // the pool's

@@ -54,12 +54,12 @@ func (r *roster) chain(hash uint32) *uint32 {
 	return r.heads.at(hash & mask)
 }
 
-// find returns the row of an id; nil: there is none.
-func (r *roster) find(id protocol.EntityID) *row {
+// find returns the row of an id with that hash; nil: there is none.
+func (r *roster) find(id protocol.EntityID, hash uint32) *row {
 	if r.len == 0 {
 		return nil
 	}
-	for i := *r.chain(r.hash(id)); i != 0; {
+	for i := *r.chain(hash); i != 0; {
 		row := r.rows.at(i)
 		if row.id == id {
 			return row
@@ -71,7 +71,7 @@ func (r *roster) find(id protocol.EntityID) *row {
 
 // of is the entity of an id; it is absent if there is none.
 func (r *roster) of(id protocol.EntityID) entity {
-	if row := r.find(id); row != nil {
+	if row := r.find(id, r.hash(id)); row != nil {
 		return row.entity
 	}
 	return entity{}
@@ -79,21 +79,22 @@ func (r *roster) of(id protocol.EntityID) entity {
 
 // set keeps an entity of an id; one that is absent is taken out.
 func (r *roster) set(id protocol.EntityID, e entity) {
-	row := r.find(id)
+	hash := r.hash(id)
+	row := r.find(id, hash)
 	switch {
 	case e.state == entityAbsent:
 		if row != nil {
-			r.remove(id)
+			r.remove(id, hash)
 		}
 	case row != nil:
 		row.entity = e
 	default:
-		r.add(id, e)
+		r.add(id, hash, e)
 	}
 }
 
-// add takes an id that is not there.
-func (r *roster) add(id protocol.EntityID, e entity) {
+// add takes an id with that hash, which is not there.
+func (r *roster) add(id protocol.EntityID, hash uint32, e entity) {
 	i := r.free
 	if i != 0 {
 		r.free = r.rows.at(i).next
@@ -108,14 +109,14 @@ func (r *roster) add(id protocol.EntityID, e entity) {
 	if r.len++; r.len > r.heads.len {
 		r.split()
 	}
-	head := r.chain(r.hash(id))
+	head := r.chain(hash)
 	*r.rows.at(i) = row{id: id, next: *head, entity: e}
 	*head = i
 }
 
-// remove takes out an id that is there.
-func (r *roster) remove(id protocol.EntityID) {
-	at := r.chain(r.hash(id))
+// remove takes out an id with that hash, which is there.
+func (r *roster) remove(id protocol.EntityID, hash uint32) {
+	at := r.chain(hash)
 	for r.rows.at(*at).id != id {
 		at = &r.rows.at(*at).next
 	}
