@@ -15,7 +15,7 @@ import (
 
 const (
 	activateEntities = 400_000
-	idleTarget       = 400 // bytes
+	idleTarget       = 256 // bytes
 )
 
 // runActivate tells entities that are not there yet, on one node, and measures until each has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -42,10 +43,46 @@ type FencingToken = ddata.FencingToken
 // then they are a data race, and act on that message.
 type Context[M any] struct {
 	Reminding[M]
-	user     Entity[M]
-	call     uint64 // the question being handled; 0: told, or answered
-	origin   uint64
-	question *codec.Type // its type, if it is registered
+	user Entity[M]
+	open openQuestion // that is being handled
+}
+
+// question is one that waits for its answer.
+type question struct {
+	call, origin uint64
+	typ          *codec.Type // nil: it is not registered
+}
+
+// envelope is the question without its message.
+func (q question) envelope() mailbox.Envelope {
+	return mailbox.Envelope{Call: q.call, Origin: q.origin}
+}
+
+// openQuestion is the one that a handler has to answer, if there is one. It is the handler's.
+type openQuestion struct {
+	at *question // nil: the message was told, or is answered
+}
+
+// questions are those that have been answered, so that an idle entity keeps none.
+var questions = sync.Pool{New: func() any { return new(question) }}
+
+// is reports whether there is one.
+func (o *openQuestion) is() bool { return o.at != nil }
+
+// begin takes one over. There is none yet.
+func (o *openQuestion) begin(q question) {
+	o.at = questions.Get().(*question)
+	*o.at = q
+}
+
+// end gives it up; the zero one: there is none.
+func (o *openQuestion) end() (q question) {
+	if o.at != nil {
+		q, *o.at = *o.at, question{}
+		questions.Put(o.at)
+		o.at = nil
+	}
+	return q
 }
 
 var _ context.Context = (*Context[int])(nil)
@@ -83,7 +120,7 @@ func (c *Context[M]) Fence() (FencingToken, error) {
 }
 
 // Asked reports whether a caller waits for a reply to the message being handled.
-func (c *Context[M]) Asked() bool { return c.call != 0 }
+func (c *Context[M]) Asked() bool { return c.open.is() }
 
 // Reply answers the question being handled. v must be of the request's reply type, or an error,
 // which is as Fail.
@@ -122,7 +159,7 @@ func (c *Context[M]) Responder() (Responder, error) {
 	}
 	l.owed = true
 	if !l.r.Out.Owe(asks.Duty{Call: l.call, Origin: l.origin}) {
-		c.call = l.call
+		c.open.begin(l.question)
 		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder",
 			ErrBufferFull, asks.DutiesMax)
 	}
@@ -133,14 +170,12 @@ func (c *Context[M]) take() (Responder, error) {
 	switch err := c.handler.Refused(); {
 	case err == ErrHandlerReturned:
 		return Responder{}, err
-	case c.call == 0:
+	case !c.open.is():
 		return Responder{}, ErrNotAsked
 	case err != nil:
 		return Responder{}, err
 	}
-	l := Responder{r: c.r.plane, s: c.handler.Entity.Shard, call: c.call, origin: c.origin, question: c.question}
-	c.call = 0
-	return l, nil
+	return Responder{r: c.r.plane, s: c.handler.Entity.Shard, question: c.open.end()}, nil
 }
 
 // Tell sends a message to an entity of the same type. It never waits: what does not fit is
@@ -203,11 +238,10 @@ func (c *Context[M]) After(d time.Duration, msg M) (*Timer, error) {
 // lease was lost nothing that its entities say counts any more: the asker is told so in place of
 // the answer.
 type Responder struct {
-	r            *dataplane.Plane
-	s            *entities.Shard
-	call, origin uint64
-	question     *codec.Type
-	owed         bool // it is among the region's duties
+	r *dataplane.Plane
+	s *entities.Shard
+	question
+	owed bool // it is among the region's duties
 }
 
 // settle ends the duty: the answer is on its way.
@@ -225,7 +259,7 @@ func (l Responder) allowed() error {
 	case !l.r.Entities.Lease.Holds():
 		return ErrNoLease
 	case l.s.Expelled() && !l.s.Lease.Returned():
-		l.r.Out.ReplyError(mailbox.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease,
+		l.r.Out.ReplyError(l.envelope(), codec.StatusNoLease,
 			"the shard's was lost before the answer came")
 		l.settle()
 		return ErrNoLease
@@ -243,10 +277,10 @@ func (l Responder) Reply(v any) error {
 		if cause, is := v.(error); is {
 			return l.Fail(cause)
 		}
-		l.r.Out.ReplyError(mailbox.Envelope{Call: l.call, Origin: l.origin}, codec.StatusReplyType, wrong)
+		l.r.Out.ReplyError(l.envelope(), codec.StatusReplyType, wrong)
 		return fmt.Errorf("%w: %s", ErrReplyType, wrong)
 	}
-	return l.r.Out.Reply(l.call, l.origin, v, l.question)
+	return l.r.Out.Reply(l.call, l.origin, v, l.typ)
 }
 
 // Fail answers with an error.
@@ -255,20 +289,20 @@ func (l Responder) Fail(cause error) error {
 		return err
 	}
 	defer l.settle()
-	l.r.Out.Fail(mailbox.Envelope{Call: l.call, Origin: l.origin}, cause)
+	l.r.Out.Fail(l.envelope(), cause)
 	return nil
 }
 
 // checkType says what is wrong with the type of a reply.
 func (l Responder) checkType(v any) string {
-	if l.question == nil || l.question.Answer == nil {
+	if l.typ == nil || l.typ.Answer == nil {
 		return ""
 	}
-	want, got := l.question.Answer, reflect.TypeOf(v)
+	want, got := l.typ.Answer, reflect.TypeOf(v)
 	if got == want || want.Kind() == reflect.Interface && (got == nil || got.Implements(want)) {
 		return ""
 	}
-	return fmt.Sprintf("%s is answered with %v, not %T", l.question.Name, want, v)
+	return fmt.Sprintf("%s is answered with %v, not %T", l.typ.Name, want, v)
 }
 
 // body is the incarnation of the user's entity that a Context belongs to.
@@ -293,7 +327,7 @@ func (b body[M]) Renewed() entities.Incarnation {
 	b.c.handler.End()
 	c := newContext(b.c.r, b.c.handler.Entity)
 	c.user = b.c.user
-	c.call, c.origin, c.question = b.c.call, b.c.origin, b.c.question
+	c.open, b.c.open = b.c.open, openQuestion{}
 	return body[M]{c}
 }
 
@@ -314,8 +348,7 @@ func (c *Context[M]) receive(env mailbox.Envelope) error {
 	if env.Call == 0 || env.Call == mailbox.TimerCall {
 		return c.user.Receive(c, msg)
 	}
-	c.call, c.origin = env.Call, env.Origin
-	c.question = c.r.plane.Registry.Like(env.Msg)
+	c.open.begin(question{env.Call, env.Origin, c.r.plane.Registry.Like(env.Msg)})
 	return c.settle(c.user.Receive(c, msg), reflect.TypeOf(env.Msg))
 }
 
@@ -323,7 +356,7 @@ func (c *Context[M]) receive(env mailbox.Envelope) error {
 // open.
 func (c *Context[M]) settle(err error, asked reflect.Type) error {
 	switch {
-	case c.call == 0:
+	case !c.open.is():
 	case err != nil:
 		c.fail(err)
 	case !c.handler.Awaits():
@@ -338,16 +371,13 @@ func (c *Context[M]) fail(err error) {
 		c.unanswered(codec.StatusHandler, "")
 		return
 	}
-	env := mailbox.Envelope{Call: c.call, Origin: c.origin}
-	c.call = 0
-	c.r.plane.Out.Fail(env, err)
+	c.r.plane.Out.Fail(c.open.end().envelope(), err)
 }
 
 // unanswered ends the question that the handler left open. Without the lease nothing that the
 // handler said may be passed on.
 func (c *Context[M]) unanswered(status codec.ReplyStatus, text string) {
-	env := mailbox.Envelope{Call: c.call, Origin: c.origin}
-	c.call = 0
+	env := c.open.end().envelope()
 	if !c.handler.Entity.Shard.Holds() {
 		status, text = codec.StatusNoLease, "it ended while the handler ran"
 	}

@@ -133,7 +133,7 @@ func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	s := entities.NewShard(g.plane.Entities, 0, protocol.Token{})
 	e := s.AddLocked("a")
 	e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)
-	e.Refill(10) // a handler of it runs
+	e.Refill(new(mailbox.Turn), 10) // a handler of it runs
 	var dropped []mailbox.Envelope
 	s.Shut(func(_ *entities.Entity, env mailbox.Envelope, _ uint32) { dropped = append(dropped, env) })
 	e.Pause(mailbox.ForLease)

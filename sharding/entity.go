@@ -94,8 +94,8 @@ func (a *Awaited[M]) Continue(rest func(*Context[M]) error) bool {
 // proceed runs the rest of a handler.
 func (c *Context[M]) proceed(rest func(*Context[M]) error) error {
 	asked := reflect.TypeFor[M]()
-	if c.question != nil {
-		asked = c.question.Go
+	if q := c.open.at; q != nil && q.typ != nil {
+		asked = q.typ.Go
 	}
 	if k, is := c.user.(Continuer[M]); is {
 		return c.settle(c.dropUndecodable(k.Continue(c, rest)), asked)

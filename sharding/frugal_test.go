@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/proptest"
@@ -59,10 +60,17 @@ func TestDecodingIsFrugal(t *testing.T) {
 		codec.AppendErrorReply(nil, 1<<32, 99, "x"), codec.AppendControl(nil, []byte{1, 2, 3}))
 }
 
-// An idle entity takes 400 bytes at most, its machine's part and its id included, with a limit on
-// active entities and without one.
+// The Context of an incarnation stays while that is idle.
+func TestContextIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Context[message_]{}); size > 48 {
+		t.Errorf("a context has %d bytes", size)
+	}
+}
+
+// An idle entity takes 256 bytes at most, its machine's part and its id included, and 320 with a limit on
+// active entities.
 func TestIdleEntitiesAreSmall(t *testing.T) {
-	const n, most = 40_000, 400
+	const n = 40_000
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("cart-%010d", i)
@@ -71,7 +79,9 @@ func TestIdleEntitiesAreSmall(t *testing.T) {
 		"idle": {}, "least recently used": {ActiveEntityLimit: n}, "composite": passivation.DefaultStrategy(),
 		"least frequently used": {ActiveEntityLimit: n, Replacement: passivation.LeastFrequentlyUsed},
 	} {
+		most := int64(256)
 		if s.Limited() {
+			most = 320
 			s.ActiveEntityLimit = 2 * n // some shards have more than their part
 		}
 		typ := cartType(&cartLog{})

@@ -186,20 +186,21 @@ func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	s := entities.NewShard(g.plane.Entities, 0, protocol.Token{})
 	a, b := s.AddLocked("a"), s.AddLocked("b")
-	for _, e := range []*entities.Entity{a, b} { // a handler of it runs
+	var turns [2]mailbox.Turn
+	for i, e := range []*entities.Entity{a, b} { // a handler of it runs
 		e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)
-		e.Refill(10)
-		e.Next()
+		e.Refill(&turns[i], 10)
+		turns[i].Next()
 	}
 	var ended []string
 	s.Drain(func() { ended = append(ended, "first") })
-	_, rested := a.Refill(10)
+	_, rested := a.Refill(&turns[0], 10)
 	s.Resume()
 	s.Drain(func() { ended = append(ended, "second") })
 	if rested.Settled(); len(ended) > 0 {
 		t.Errorf("%v ended while a handler runs", ended)
 	}
-	if _, rested = b.Refill(10); fmt.Sprint(ended) != "[]" {
+	if _, rested = b.Refill(&turns[1], 10); fmt.Sprint(ended) != "[]" {
 		t.Error(ended)
 	}
 	if rested.Settled(); fmt.Sprint(ended) != "[second]" {

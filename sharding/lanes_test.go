@@ -61,8 +61,9 @@ func (l *lane) took(id string, want ...int) {
 	l.t.Helper()
 	var got []int
 	if e := l.s.Find(id); e != nil {
-		if ok, _ := e.Refill(1 << 20); ok {
-			for env, _, ok := e.Next(); ok; env, _, ok = e.Next() {
+		var turn mailbox.Turn
+		if ok, _ := e.Refill(&turn, 1<<20); ok {
+			for env, _, ok := turn.Next(); ok; env, _, ok = turn.Next() {
 				got = append(got, env.Msg.(addItem).N)
 			}
 		}

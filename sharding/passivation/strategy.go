@@ -23,7 +23,7 @@ type Strategy struct {
 	IdleTimeout time.Duration
 	// IdleInterval (idle-entity.interval) is the pause between two looks for idle entities, each of
 	// which looks at all that are active. An entity goes between IdleTimeout and that much later.
-	// At most IdleTimeout. Default half of IdleTimeout.
+	// At most IdleTimeout, and at least its 2²³th part. Default half of IdleTimeout.
 	IdleInterval time.Duration
 	// ActiveEntityLimit (active-entity-limit) is the number of entities that may be active in one
 	// region. Each of its shards gets an equal part, rounded down, at least one. 0 = no limit, the
@@ -138,6 +138,9 @@ func DefaultStrategy() Strategy {
 	}
 }
 
+// IdleLooksMax is how many IdleIntervals an IdleTimeout may have.
+const IdleLooksMax = 1 << 23
+
 // LimitMax is the largest ActiveEntityLimit.
 const LimitMax = 1 << 30
 
@@ -205,6 +208,8 @@ func (s Strategy) Validate() error {
 	}
 	f.Add(d.IdleTimeout > 0 && (d.IdleInterval < time.Millisecond || d.IdleInterval > d.IdleTimeout),
 		"IdleInterval", "%v is below 1ms or above IdleTimeout %v", d.IdleInterval, d.IdleTimeout)
+	f.Add(d.IdleInterval > 0 && d.IdleTimeout/d.IdleInterval > IdleLooksMax, "IdleInterval",
+		"%v fits into IdleTimeout %v more than %d times", d.IdleInterval, d.IdleTimeout, IdleLooksMax)
 	f.Add(d.ActiveEntityLimit < 0 || d.ActiveEntityLimit > LimitMax,
 		"ActiveEntityLimit", "is %d, want 1 to %d, or 0 for none", d.ActiveEntityLimit, LimitMax)
 	f.Add(d.Replacement >= replacementEnd, "Replacement", "%v is not known", d.Replacement)

@@ -156,6 +156,7 @@ func TestStrategyValidate(t *testing.T) {
 	}
 	for want, bad := range map[string]Strategy{
 		"None: is set":                  {None: true, ActiveEntityLimit: 5},
+		"IdleInterval: 1ms fits":        {IdleTimeout: 3 * time.Hour, IdleInterval: time.Millisecond},
 		"IdleInterval":                  {IdleTimeout: time.Second, IdleInterval: time.Minute},
 		"ActiveEntityLimit: is -1":      {ActiveEntityLimit: -1},
 		"ActiveEntityLimit: is missing": {Replacement: MostRecentlyUsed},

@@ -126,12 +126,12 @@ func (r *Runtime) proceed(e *Entity, c mailbox.Command) {
 
 // proceed runs the rest of a handler, whose result has come. What is unfinished remains so until the
 // rest has returned in order.
-func (e *Entity) proceed(r *Runtime, size *uint32) (outcome, error) {
+func (e *Entity) proceed(r *Runtime, t *turn, size *uint32) (outcome, error) {
 	x := e.Extra.Load()
 	a := x.awaited.Swap(nil)
 	*size, x.unfinished.size = x.unfinished.size, 0
 	e.renew()
-	defer e.used(r, mailbox.Envelope{}) // also of a rest that panics
+	defer e.used(r, t, mailbox.Envelope{}) // also of a rest that panics
 	err := a.end()(e.body)
 	if err != nil || !x.awaits() {
 		x.endMessage(err)

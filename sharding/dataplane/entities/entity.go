@@ -18,16 +18,38 @@ import (
 
 // Entity is one id that is active, starting or stopping on this node. Everything that few entities
 // need stands in extra.
+//
+// The mailbox is the first of its two cache lines. For a message the worker needs the second one alone,
+// which seldom changes.
 type Entity struct {
 	mailbox.Mailbox
-	pool.Link[*Entity]
 	body    Incarnation           // nil: none; touched by the worker only
 	Extra   atomic.Pointer[extra] // nil for most
 	Shard   *Shard
 	ID      string
-	hash    uint32                 // of id, the index's
-	Slot    passivation.Slot       // the passivator's, under its lock
 	sibling atomic.Pointer[Entity] // in the shard's index
+	mark    mark
+	Slot    passivation.Slot // the passivator's, under its lock
+}
+
+// turn is what a worker needs of an entity while it runs it. A worker has one, and uses it for one entity
+// after the other.
+type turn struct {
+	mailbox.Turn
+	worker *pool.Slice
+	fresh  bool   // no message of this turn has counted as a use yet
+	seen   uint32 // the tick that was noted in this turn, one more; 0: none
+}
+
+// turnOf returns the turn of a worker, readied for an entity.
+func turnOf(w *pool.Slice, e *Entity) *turn {
+	t, _ := w.Own.(*turn)
+	if t == nil {
+		t = &turn{worker: w}
+		w.Own = t
+	}
+	t.fresh, t.seen = e.Shard.Passivator != nil, 0
+	return t
 }
 
 // extra is what most entities never need.
@@ -119,16 +141,15 @@ func (e *Entity) Run(w *pool.Slice) {
 		t.Enter()
 		defer t.Exit()
 	}
-	e.slice(w)
+	e.slice(turnOf(w, e))
 }
 
-func (e *Entity) slice(w *pool.Slice) {
+func (e *Entity) slice(t *turn) {
 	r := e.Shard.runtime
-	e.Fresh = e.Shard.Passivator != nil
-	for e.more() {
-		o, err := e.measured(r, w)
+	for e.more(t) {
+		o, err := e.measured(r, t)
 		switch {
-		case o == emptied && w.Others():
+		case o == emptied && t.worker.Others():
 			o = yielded
 		case o == stopped && e.body != nil && !e.Shard.Holds(): // Stop is a handler, too
 			e.Again(mailbox.StopNow)
@@ -140,7 +161,7 @@ func (e *Entity) slice(w *pool.Slice) {
 			if e.Extra.Load().awaited.Load().suspend() {
 				return
 			}
-			if o = emptied; w.Others() {
+			if o = emptied; t.worker.Others() {
 				o = yielded
 			}
 		}
@@ -156,7 +177,7 @@ func (e *Entity) slice(w *pool.Slice) {
 			}
 			return
 		case failed:
-			if !e.supervise(r, err) {
+			if !e.supervise(r, t, err) {
 				return
 			}
 		case stopped:
@@ -168,7 +189,7 @@ func (e *Entity) slice(w *pool.Slice) {
 }
 
 // handle works through what was taken.
-func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
+func (e *Entity) handle(r *Runtime, t *turn) (o outcome, err error) {
 	ended := false
 	var env mailbox.Envelope
 	var size, handled uint32
@@ -178,7 +199,7 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 		}
 		cause := recover()
 		o, err = failed, failure.OfRecovered(cause)
-		e.used(r, env)
+		e.used(r, t, env)
 		if e.body != nil {
 			e.body.Fail(err)
 		} else { // it was being made
@@ -187,10 +208,10 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 		}
 		e.Extra.Load().endMessage(err)
 		if cause == nil { // this goroutine ends here
-			r.resumeElsewhere(e, err)
+			r.resumeElsewhere(e, t, err)
 		}
 	}()
-	for n := 0; e.Taken() > 0; n++ {
+	for n := 0; t.Taken() > 0; n++ {
 		if x := e.Extra.Load(); x != nil && x.Forced.Load() {
 			o = stopped
 			break
@@ -199,7 +220,7 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 			o = suspended
 			break
 		}
-		if n >= sliceMax && w.Others() {
+		if n >= sliceMax && t.worker.Others() {
 			o = yielded
 			break
 		}
@@ -207,9 +228,9 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 			e.released(handled)
 			handled = 0
 		}
-		env, size, _ = e.Next()
-		w.Begin()
-		if o, err = e.take(r, env, &size); o != emptied || e.Extra.Load().awaits() {
+		env, size, _ = t.Next()
+		t.worker.Begin()
+		if o, err = e.take(r, t, env, &size); o != emptied || e.Extra.Load().awaits() {
 			break
 		}
 	}
@@ -222,10 +243,10 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 
 // take handles one envelope. size is what it counts of the bounds in bytes, and becomes 0 if it is
 // put back.
-func (e *Entity) take(r *Runtime, env mailbox.Envelope, size *uint32) (o outcome, err error) {
+func (e *Entity) take(r *Runtime, t *turn, env mailbox.Envelope, size *uint32) (o outcome, err error) {
 	switch env.Call {
 	case mailbox.ControlCall:
-		return e.obey(r, env.Msg.(mailbox.Command), size)
+		return e.obey(r, t, env.Msg.(mailbox.Command), size)
 	case mailbox.TimerCall:
 		var over bool
 		if env.Msg, over = e.extras().elapsedBy(env.Msg, r.Clock()); !over || e.body == nil {
@@ -236,31 +257,31 @@ func (e *Entity) take(r *Runtime, env mailbox.Envelope, size *uint32) (o outcome
 		if r.Spans != nil {
 			follow(r.Spans, e, env)
 		}
-		if e.begin(r, ofNewFor); e.Extra.Load().awaits() {
-			e.PutBack(env, *size)
+		if e.begin(r, t, ofNewFor); e.Extra.Load().awaits() {
+			t.PutBack(env, *size)
 			*size = 0
 			return emptied, nil
 		}
 	}
-	if err = e.receive(r, env); err != nil {
+	if err = e.receive(r, t, env); err != nil {
 		return failed, err
 	}
 	return emptied, nil
 }
 
 // resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
-func (r *Runtime) resumeElsewhere(e *Entity, err error) {
+func (r *Runtime) resumeElsewhere(e *Entity, t *turn, err error) {
 	r.Pool.Go(func() {
-		if e.supervise(r, err) {
+		if e.supervise(r, t, err) {
 			e.GiveBack()
 			r.Pool.Submit(e)
 		}
 	})
 }
 
-func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
-	if e.Fresh && env.Call != mailbox.TimerCall {
-		e.Shard.keep(e)
+func (e *Entity) receive(r *Runtime, t *turn, env mailbox.Envelope) error {
+	if t.fresh && env.Call != mailbox.TimerCall {
+		t.keep(e)
 	}
 	e.renew()
 	op := spans.Receive
@@ -275,7 +296,7 @@ func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
 		beginHandler(r.Spans, e, &env, op)
 	}
 	err := e.body.Receive(env)
-	e.used(r, env)
+	e.used(r, t, env)
 	x := e.Extra.Load()
 	if x != nil && err == nil {
 		x.returned(ofMessage)
@@ -287,9 +308,9 @@ func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
 }
 
 // begin makes the incarnation.
-func (e *Entity) begin(r *Runtime, p part) {
-	if e.Fresh {
-		e.Shard.keep(e)
+func (e *Entity) begin(r *Runtime, t *turn, p part) {
+	if t.fresh {
+		t.keep(e)
 	}
 	e.body = r.NewBody(e)
 	if e.Extra.Load().awaits() {
@@ -298,25 +319,31 @@ func (e *Entity) begin(r *Runtime, p part) {
 }
 
 // used notes that a message has come to its end, however its handler fared: the entity is not idle.
-func (e *Entity) used(r *Runtime, env mailbox.Envelope) {
-	if tick := r.IdleScan.Tick.Load(); e.Seen.Load() != tick && !env.Internal() {
-		e.Seen.Store(tick)
+func (e *Entity) used(r *Runtime, t *turn, env mailbox.Envelope) {
+	if tick := r.IdleScan.Tick.Load(); t.seen != tick+1 && !env.Internal() {
+		t.see(e, tick)
 	}
 	if x := e.Extra.Load(); x != nil && !env.Internal() {
 		x.lastHandled.Store(int64(r.Clock()))
 	}
 }
 
+// see notes the tick in which the entity is used.
+func (t *turn) see(e *Entity, tick uint32) {
+	t.seen = tick + 1
+	e.mark.see(tick)
+}
+
 // obey carries a control envelope out. size becomes what the message counts that goes on.
-func (e *Entity) obey(r *Runtime, c mailbox.Command, size *uint32) (o outcome, err error) {
+func (e *Entity) obey(r *Runtime, t *turn, c mailbox.Command, size *uint32) (o outcome, err error) {
 	switch c {
 	case mailbox.StartNow:
 		if e.body == nil {
-			e.begin(r, ofNew)
-			e.Seen.Store(r.IdleScan.Tick.Load())
+			e.begin(r, t, ofNew)
+			t.see(e, r.IdleScan.Tick.Load())
 		}
 	case mailbox.Continue:
-		return e.proceed(r, size)
+		return e.proceed(r, t, size)
 	case mailbox.StopNow:
 		return stopped, nil
 	}
@@ -392,11 +419,11 @@ func (x *extra) reset() {
 }
 
 // more takes what waits. When nothing does, the entity is idle and no longer the worker's.
-func (e *Entity) more() bool {
-	if e.Taken() > 0 { // a failure came between
+func (e *Entity) more(t *turn) bool {
+	if t.Taken() > 0 { // a failure came between
 		return true
 	}
-	ok, rested := e.Refill(e.Shard.runtime.set.MailboxMax)
+	ok, rested := e.Refill(&t.Turn, e.Shard.runtime.set.MailboxMax)
 	rested.Settled()
 	return ok
 }

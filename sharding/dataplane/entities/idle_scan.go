@@ -42,7 +42,7 @@ func (w *idleScan) Looks() bool { return w.alarm != nil }
 
 // Idle is how long ago an entity has handled a message, in whole intervals.
 func (w *idleScan) Idle(e *Entity) time.Duration {
-	return time.Duration(w.Tick.Load()-e.Seen.Load()) * w.interval
+	return time.Duration(e.mark.unseen(w.Tick.Load())) * w.interval
 }
 
 func (w *idleScan) start() {
@@ -66,7 +66,7 @@ func (s *Shard) passivateIdle(tick, most uint32) {
 	var idle []string
 	s.Mu.RLock()
 	for e := range s.Entities.all() {
-		if tick-e.Seen.Load() > most && e.State().IsIdle() && !d.Planted(defect.NeverIdle) {
+		if e.mark.unseen(tick) > most && e.State().IsIdle() && !d.Planted(defect.NeverIdle) {
 			idle = append(idle, e.ID)
 		}
 	}

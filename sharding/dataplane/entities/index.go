@@ -44,31 +44,57 @@ func (b *buckets) at(i uint32) *atomic.Pointer[Entity] {
 
 // of is the bucket of a hash: its lowest bits, one fewer if the bucket that they name has not been
 // split off yet.
-func (b *buckets) of(hash uint32) *atomic.Pointer[Entity] {
-	n := b.n.Load()
+func (b *buckets) of(h hash) *atomic.Pointer[Entity] {
+	n, low := b.n.Load(), uint32(h)
 	mask := uint32(1)<<bits.Len32(n-1) - 1
-	if hash&mask >= n {
+	if low&mask >= n {
 		mask >>= 1
 	}
-	return b.at(hash & mask)
+	return b.at(low & mask)
 }
 
+// hash is that of an id. An entity keeps the tag alone, so that few others are compared with an id, and
+// the index makes the hash anew for the one or two entities that a change moves.
+type hash uint64
+
+// tag is the part of a hash that an entity keeps. It has none of the bits that buckets go by.
+func (h hash) tag() uint8 { return uint8(h >> 56) }
+
+// mark is the tag of an entity, and the latest tick of the region in which it has handled a message. The two
+// share 32 bits, so that a look-up needs nothing of the mailbox, which the worker may have.
+type mark struct{ bits atomic.Uint32 }
+
+const tickBits = 24 // of a mark; passivation.IdleLooksMax is below half of what they count
+
+func (m *mark) tag() uint8 { return uint8(m.bits.Load() >> tickBits) }
+
+// setTag sets the tag of an entity that no worker has yet.
+func (m *mark) setTag(tag uint8) { m.bits.Store(uint32(tag) << tickBits) }
+
+// see notes a tick. It is the worker's.
+func (m *mark) see(tick uint32) {
+	m.bits.Store(m.bits.Load()&^(1<<tickBits-1) | tick&(1<<tickBits-1))
+}
+
+// unseen is how many ticks have passed since the one that was noted.
+func (m *mark) unseen(tick uint32) uint32 { return (tick - m.bits.Load()) & (1<<tickBits - 1) }
+
 // chain is the entities among which one with that hash is.
-func (x *index) chain(hash uint32) *Entity {
+func (x *index) chain(h hash) *Entity {
 	b := x.buckets.Load()
 	if b == nil {
 		return nil
 	}
-	return b.of(hash).Load()
+	return b.of(h).Load()
 }
 
 // hash is that of an id. The seed is random, so that no peer can choose ids that share a chain.
-func (x *index) hash(id string) uint32 { return uint32(xxh3.HashStringSeed(id, x.seed)) }
+func (x *index) hash(id string) hash { return hash(xxh3.HashStringSeed(id, x.seed)) }
 
 func (x *index) Find(id string) *Entity {
-	hash := x.hash(id)
-	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
-		if e.hash == hash && e.ID == id {
+	h := x.hash(id)
+	for e, tag := x.chain(h), h.tag(); e != nil; e = e.sibling.Load() {
+		if e.mark.tag() == tag && e.ID == id {
 			return e
 		}
 	}
@@ -77,9 +103,9 @@ func (x *index) Find(id string) *Entity {
 
 // findBytes is find for an id in a frame.
 func (x *index) findBytes(id []byte) *Entity {
-	hash := uint32(xxh3.HashSeed(id, x.seed))
-	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
-		if e.hash == hash && e.ID == string(id) {
+	h := hash(xxh3.HashSeed(id, x.seed))
+	for e, tag := x.chain(h), h.tag(); e != nil; e = e.sibling.Load() {
+		if e.mark.tag() == tag && e.ID == string(id) {
 			return e
 		}
 	}
@@ -94,8 +120,9 @@ func (x *index) add(e *Entity) {
 		b.n.Store(firstBuckets)
 		x.buckets.Store(b)
 	}
-	e.hash = x.hash(e.ID)
-	head := b.of(e.hash)
+	h := x.hash(e.ID)
+	e.mark.setTag(h.tag())
+	head := b.of(h)
 	e.sibling.Store(head.Load())
 	head.Store(e)
 	if x.len++; x.len > int(b.n.Load()) {
@@ -116,7 +143,7 @@ func (x *index) split(b *buckets) {
 	var stay, move *Entity
 	for e := from.Load(); e != nil; {
 		next := e.sibling.Load()
-		if e.hash&bit == 0 {
+		if uint32(x.hash(e.ID))&bit == 0 {
 			e.sibling.Store(stay)
 			stay = e
 		} else {
@@ -136,7 +163,7 @@ func (x *index) remove(e *Entity) {
 	if b == nil {
 		return
 	}
-	for at := b.of(e.hash); at.Load() != nil; at = &at.Load().sibling {
+	for at := b.of(x.hash(e.ID)); at.Load() != nil; at = &at.Load().sibling {
 		if at.Load() == e {
 			at.Store(e.sibling.Load())
 			e.sibling.Store(nil) // what is kept of it keeps no others

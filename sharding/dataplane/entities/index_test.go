@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 func TestIndexAgainstMap(t *testing.T) {
@@ -122,4 +124,19 @@ func TestFindWhileIndexChanges(t *testing.T) {
 	}
 	ended.Store(true)
 	wg.Wait()
+}
+
+// A mark keeps its tag whatever ticks are noted, and counts the ticks since over the end of its bits.
+func TestMark(t *testing.T) {
+	var m mark
+	m.setTag(0xa5)
+	for _, tick := range []uint32{0, 1, 1<<tickBits - 1, 1 << tickBits, 1<<32 - 1} {
+		m.see(tick)
+		if m.tag() != 0xa5 || m.unseen(tick) != 0 || m.unseen(tick+7) != 7 {
+			t.Errorf("tick %d: tag %x, %d and %d ticks since", tick, m.tag(), m.unseen(tick), m.unseen(tick+7))
+		}
+	}
+	if passivation.IdleLooksMax >= 1<<(tickBits-1)+1 {
+		t.Error("an entity may be idle for longer than a mark can count")
+	}
 }

@@ -107,9 +107,9 @@ func (p *Passivations) start(s passivation.Strategy) {
 
 // keep tells the shard's passivator that the entity is used, and passivates the entities for which
 // there is no place any more.
-func (s *Shard) keep(e *Entity) {
-	e.Fresh = false
-	s.release(s.Passivator.used(e))
+func (t *turn) keep(e *Entity) {
+	t.fresh = false
+	e.Shard.release(e.Shard.Passivator.used(e))
 }
 
 // Limit is the shard's part of the limit on active entities; 0: there is none.

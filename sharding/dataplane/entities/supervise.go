@@ -75,7 +75,7 @@ func guardDecide(p *failure.Panics, def Directive, decide func(error) Directive)
 }
 
 // supervise deals with a failed handler; true: the worker goes on with the next message.
-func (e *Entity) supervise(r *Runtime, err error) bool {
+func (e *Entity) supervise(r *Runtime, t *turn, err error) bool {
 	x := e.extras()
 	p := e.forsake()
 	switch {
@@ -88,7 +88,7 @@ func (e *Entity) supervise(r *Runtime, err error) bool {
 		err = fmt.Errorf("in New: %w", err)
 	}
 	if p == ofNewFor {
-		env, size, _ := e.Next() // if it stayed, it would wake the next incarnation at once
+		env, size, _ := t.Next() // if it stayed, it would wake the next incarnation at once
 		e.released(size)
 		r.failed(env, err)
 	}

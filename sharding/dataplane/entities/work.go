@@ -3,8 +3,6 @@ package entities
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/coterie-go/coterie/sharding/dataplane/pool"
 )
 
 // work is what a shard has done since it was last measured. It is noted once per turn of a worker,
@@ -16,17 +14,17 @@ type work struct {
 
 // measured is handle, with what it costs noted for the shard if it counts its work. The time is
 // that of the clock: a handler that waits is busy too.
-func (e *Entity) measured(r *Runtime, slice *pool.Slice) (o outcome, err error) {
+func (e *Entity) measured(r *Runtime, t *turn) (o outcome, err error) {
 	w := e.Shard.Work
 	if w == nil && r.Meters == nil {
-		return e.handle(r, slice)
+		return e.handle(r, t)
 	}
-	n, began := e.Taken(), time.Duration(0)
+	n, began := t.Taken(), time.Duration(0)
 	if w != nil {
 		began = r.Clock()
 	}
-	o, err = e.handle(r, slice)
-	n -= e.Taken()
+	o, err = e.handle(r, t)
+	n -= t.Taken()
 	r.Meters.handledBy(e.Shard.Number, n)
 	if w != nil {
 		took := r.Clock() - began

@@ -81,8 +81,9 @@ func TestDrainWaitsForAll(t *testing.T) {
 	ended := 0
 	d := NewDrain(func() { ended++ })
 	var idle, busy Mailbox
+	var turn Turn
 	busy.Push(Envelope{Msg: 1}, 0, 10)
-	busy.Refill(10)
+	busy.Refill(&turn, 10)
 	d.Seal(&idle)
 	d.Seal(&busy)
 	if d.Settled(); ended != 0 {
@@ -91,8 +92,8 @@ func TestDrainWaitsForAll(t *testing.T) {
 	if v, _ := busy.Push(Envelope{Msg: 2}, 0, 10); v != Refused {
 		t.Errorf("verdict %d of a sealed mailbox", v)
 	}
-	busy.Next()
-	_, rested := busy.Refill(10)
+	turn.Next()
+	_, rested := busy.Refill(&turn, 10)
 	if rested.Settled(); ended != 1 {
 		t.Errorf("it has ended %d times", ended)
 	}
@@ -101,12 +102,13 @@ func TestDrainWaitsForAll(t *testing.T) {
 // What a mailbox held is handed out in order when it shuts, by its worker if it has one.
 func TestShutHandsOut(t *testing.T) {
 	var m Mailbox
+	var turn Turn
 	var got []any
 	out := func(e Envelope, size uint32) { got = append(got, e.Msg, size) }
 	m.Push(Envelope{Msg: "a"}, 1, 10)
 	m.Push(Envelope{Msg: "b"}, 2, 10)
-	m.Refill(10)
-	m.Next()
+	m.Refill(&turn, 10)
+	turn.Next()
 	if m.Shut(out); len(got) > 0 || m.State().IsClosed() {
 		t.Fatalf("%v was taken from its worker", got)
 	}

@@ -7,6 +7,7 @@
 //     package's own: stop, start without a message, or go on with a handler whose result has come.
 //   - A Mailbox is a queue with a phase: idle, queued for a worker, running, held for something else
 //     than a message, or closed. Push says what became of a message by a Verdict.
+//   - A Turn is what a worker has of a mailbox while that runs: the messages that it has taken.
 //   - A Drain is told when the mailboxes rest that it has sealed.
 //   - HeldBytes bounds what other nodes' messages take in the mailboxes of one region, and NodeBytes
 //     in those of all regions of a node.

@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -19,9 +20,24 @@ const (
 	idle    phase = iota // empty, in no list
 	queued               // in the pool's run queue
 	running              // a worker has it
-	held                 // something else than a message is awaited: a HoldReason says what
 	closed               // refuses pushes; a new entity of the same id may exist
+	held                 // something else than a message is awaited: this and a HoldReason is the phase
 )
+
+// heldFor is the phase of a mailbox that is held for a reason.
+func heldFor(why HoldReason) phase { return held + phase(why) }
+
+// traits are what else a mailbox is.
+type traits uint8
+
+const (
+	started  traits = 1 << iota // the shard's machine counts the entity as active
+	sealed                      // refuses messages; what waits is still handled
+	internal                    // control envelopes or a receive timeout may wait
+	excess                      // the worker has taken more than may wait
+)
+
+func (t traits) are(what traits) bool { return t&what != 0 }
 
 // Verdict is what became of a push.
 type Verdict uint8
@@ -39,26 +55,35 @@ const (
 
 // Mailbox is the queue of one entity and the place where its single writer is decided.
 //
-// What a message that finds it empty needs of it is in its first 64 bytes, a cache line that goes
-// from the sender's processor to the worker's and back.
+// It takes 64 bytes, a cache line that goes from the sender's processor to the worker's and back, once for
+// each Turn. While that lasts the worker needs the Turn alone, so that senders write beside it undisturbed.
+//
+// Invariant: turn is not nil if and only if the phase is running.
 type Mailbox struct {
-	mu       sync.Mutex
-	phase    phase
-	why      HoldReason    // while held
-	started  bool          // the shard's machine counts the entity as active
-	sealed   bool          // refuses messages; what waits is still handled
-	internal bool          // control envelopes or a receive timeout may wait
-	Fresh    bool          // the worker's: no message of this turn has counted as a use yet
-	over     uint32        // how many more than may wait were taken
-	Seen     atomic.Uint32 // the region's tick in which a message was last handled
-	first    Envelope      // of waiting, or of taken: the worker's while it runs
-	waiting  queue
-	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while
-	// no worker has the mailbox.
-	taken   queue
+	mu      sync.Mutex
+	phase   phase
+	is      traits
 	Weight           // of messages of other nodes that it holds, taken ones too
-	waiters *waiters // under mu
+	waiting queue    // what no worker has taken
+	turn    *Turn    // of the worker that has the mailbox
+	waiters *waiters // nil for most
 }
+
+// Turn is what a worker has of a mailbox while that runs: from Refill until that finds nothing, GiveBack or
+// Hold. A worker has one, and uses it for one mailbox after the other.
+type Turn struct {
+	taken queue  // what it has not handled yet
+	over  uint32 // how many more than may wait were taken; under the mailbox's lock
+}
+
+// Taken is how many messages the worker has taken and not handled yet.
+func (t *Turn) Taken() int { return int(t.taken.len) }
+
+// Next is the first message that the worker has taken; ok is false when all are handled.
+func (t *Turn) Next() (e Envelope, size uint32, ok bool) { return t.taken.pop() }
+
+// PutBack puts an envelope before what the worker has not handled.
+func (t *Turn) PutBack(e Envelope, size uint32) { t.taken.putBack(e, size) }
 
 // waiters are told of what happens to a mailbox. Few mailboxes have any: nil.
 type waiters struct {
@@ -96,7 +121,7 @@ const (
 )
 
 // HoldNew holds a mailbox that no other goroutine knows yet, until Begin.
-func (m *Mailbox) HoldNew() { m.phase = held }
+func (m *Mailbox) HoldNew() { m.phase = heldFor(ForStart) }
 
 // Push queues an envelope. schedule is true when the caller has to put the entity on the run queue.
 func (m *Mailbox) Push(e Envelope, size uint32, limit int) (v Verdict, schedule bool) {
@@ -104,13 +129,15 @@ func (m *Mailbox) Push(e Envelope, size uint32, limit int) (v Verdict, schedule 
 	switch {
 	case m.phase == closed:
 		v = Gone
-	case m.sealed:
+	case m.is.are(sealed):
 		v = Refused
 	case m.fullLocked(limit):
 		v = Full
 	default:
-		m.waiting.push(e, size, m.placeLocked())
-		m.internal = m.internal || e.Internal()
+		m.waiting.push(e, size)
+		if e.Internal() {
+			m.is |= internal
+		}
 		if m.phase == idle {
 			m.phase, schedule = queued, true
 		}
@@ -119,20 +146,15 @@ func (m *Mailbox) Push(e Envelope, size uint32, limit int) (v Verdict, schedule 
 	return v, schedule
 }
 
-// placeLocked is where the first message may stand. While a worker has the mailbox that is where
-// the first of those stands that it has taken.
-func (m *Mailbox) placeLocked() *Envelope {
-	if m.phase == running {
-		return nil
-	}
-	return &m.first
-}
-
 // fullLocked reports whether no more may wait. A turn that ended early gives back what it took, so
 // the next one takes more than may wait; the excess counts until that is handled, so that a mailbox
 // never holds more than twice the limit.
 func (m *Mailbox) fullLocked(limit int) bool {
-	return int(m.waiting.len+m.over) >= limit
+	n := int(m.waiting.len)
+	if m.is.are(excess) { // or it would have to look at what the worker writes to
+		n += int(m.turn.over)
+	}
+	return n >= limit
 }
 
 // Command queues a control envelope for the incarnation that is there: no limit holds for it, a
@@ -140,37 +162,28 @@ func (m *Mailbox) fullLocked(limit int) bool {
 func (m *Mailbox) Command(c Command) (schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.phase == closed || !m.started {
+	if m.phase == closed || !m.is.are(started) {
 		return false
 	}
 	e := Envelope{Msg: c, Call: ControlCall}
-	if m.phase == held && m.why == ForBackoff { // no incarnation is there, so nothing has to be handled before
-		var front queue
-		front.push(e, 0, nil)
-		m.waiting.prepend(&front, &m.first)
+	if m.phase == heldFor(ForBackoff) { // no incarnation is there, so nothing has to be handled before
+		m.waiting.putBack(e, 0)
 	} else {
-		m.waiting.push(e, 0, m.placeLocked())
+		m.waiting.push(e, 0)
 	}
-	m.internal = true
-	if m.phase == idle || m.phase == held && m.why == ForBackoff {
+	m.is |= internal
+	if m.phase == idle || m.phase == heldFor(ForBackoff) {
 		m.phase, schedule = queued, true
 	}
 	return schedule
 }
 
-// Again puts a control envelope before what the worker has not handled.
+// Again puts a control envelope before what the worker has not handled. It is the worker's.
 func (m *Mailbox) Again(c Command) {
-	m.PutBack(Envelope{Msg: c, Call: ControlCall}, 0)
+	m.turn.PutBack(Envelope{Msg: c, Call: ControlCall}, 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.internal = true
-}
-
-// PutBack puts an envelope before what the worker has not handled.
-func (m *Mailbox) PutBack(e Envelope, size uint32) {
-	var front queue
-	front.push(e, size, nil)
-	m.taken.prepend(&front, &m.first)
+	m.is |= internal
 }
 
 // Begin is the start by the shard's machine. An entity without a message gets a control envelope
@@ -178,15 +191,15 @@ func (m *Mailbox) PutBack(e Envelope, size uint32) {
 func (m *Mailbox) Begin() (schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.started || m.phase == closed {
+	if m.is.are(started) || m.phase == closed {
 		return false
 	}
-	m.started = true
+	m.is |= started
 	if m.waiting.len == 0 {
-		m.waiting.push(Envelope{Msg: StartNow, Call: ControlCall}, 0, m.placeLocked())
-		m.internal = true
+		m.waiting.push(Envelope{Msg: StartNow, Call: ControlCall}, 0)
+		m.is |= internal
 	}
-	if m.phase == held && m.why == ForStart {
+	if m.phase == heldFor(ForStart) {
 		m.phase, schedule = queued, true
 	}
 	return schedule
@@ -196,7 +209,7 @@ func (m *Mailbox) Begin() (schedule bool) {
 func (m *Mailbox) Release(why HoldReason) (schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.phase != held || m.why != why {
+	if m.phase != heldFor(why) {
 		return false
 	}
 	m.phase = idle
@@ -209,15 +222,13 @@ func (m *Mailbox) Release(why HoldReason) (schedule bool) {
 // Proceed ends a hold for a result with a control envelope before all that waits. It reports whether
 // the mailbox was held for one: then the caller has to put the entity on the run queue.
 func (m *Mailbox) Proceed(c Command) (schedule bool) {
-	var front queue
-	front.push(Envelope{Msg: c, Call: ControlCall}, 0, nil)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.phase != held || m.why != ForResult {
+	if m.phase != heldFor(ForResult) {
 		return false
 	}
-	m.waiting.prepend(&front, &m.first)
-	m.internal, m.phase = true, queued
+	m.waiting.putBack(Envelope{Msg: c, Call: ControlCall}, 0)
+	m.is, m.phase = m.is|internal, queued
 	return true
 }
 
@@ -226,7 +237,6 @@ type State struct {
 	Started bool // the shard's machine counts the entity as active
 	Waiting int  // how many messages no worker has taken yet
 	phase   phase
-	why     HoldReason
 }
 
 // IsIdle reports whether nothing waited and no worker had the mailbox.
@@ -239,59 +249,78 @@ func (s State) Runs() bool { return s.phase == running }
 func (s State) IsClosed() bool { return s.phase == closed }
 
 // Awaits reports whether the mailbox was held for that reason.
-func (s State) Awaits(why HoldReason) bool { return s.phase == held && s.why == why }
+func (s State) Awaits(why HoldReason) bool { return s.phase == heldFor(why) }
 
 // State looks at the mailbox.
 func (m *Mailbox) State() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return State{m.started, int(m.waiting.len), m.phase, m.why}
+	return State{m.is.are(started), int(m.waiting.len), m.phase}
 }
 
 // CopyStarted stores whether the mailbox is started, and nothing changes that meanwhile.
 func (m *Mailbox) CopyStarted(to *atomic.Bool) {
 	m.mu.Lock()
-	to.Store(m.started)
+	to.Store(m.is.are(started))
 	m.mu.Unlock()
 }
 
-// Refill moves what waits into taken, for the worker; limit is how many may wait. When there is
-// nothing, the mailbox becomes idle and ok is false; rested is the drain that must be told of it.
-func (m *Mailbox) Refill(limit int) (ok bool, rested *Drain) {
+// Refill begins a worker's turn, or goes on with it when all that was taken is handled: it moves what waits
+// into the turn. limit is how many may wait. When there is nothing, the mailbox becomes idle and ok is
+// false; rested is the drain that must be told of it.
+func (m *Mailbox) Refill(t *Turn, limit int) (ok bool, rested *Drain) {
 	m.mu.Lock()
+	m.checkTurnLocked(t)
 	if m.waiting.len == 0 {
-		m.phase, m.over = idle, 0
+		m.endTurnLocked(idle)
 		m.waiters.wake() // what was more than may wait has been handled
 		rested = m.restLocked()
 		m.mu.Unlock()
 		return false, rested
 	}
-	m.phase = running
-	m.taken = m.waiting.take()
-	m.over = uint32(max(0, int(m.taken.len)-limit))
+	m.phase, m.turn = running, t
+	t.taken = m.waiting.take()
+	m.is &^= excess
+	if t.over = uint32(max(0, int(t.taken.len)-limit)); t.over > 0 {
+		m.is |= excess
+	}
 	m.waiters.wake()
 	m.mu.Unlock()
 	return true, nil
 }
 
-// Taken is how many messages the worker has taken and not handled yet.
-func (m *Mailbox) Taken() int { return int(m.taken.len) }
-
-// Next is the first message that the worker has taken; ok is false when all are handled.
-func (m *Mailbox) Next() (e Envelope, size uint32, ok bool) { return m.taken.pop(&m.first) }
+// checkTurnLocked panics if the worker of another turn has the mailbox, or a turn is left undone.
+func (m *Mailbox) checkTurnLocked(t *Turn) {
+	if m.turn != nil && m.turn != t || t.taken.len > 0 {
+		panic(fmt.Sprintf("sharding: mailbox: a worker with %d messages takes more, in the turn of another: %t",
+			t.taken.len, m.turn != nil && m.turn != t))
+	}
+}
 
 // Each calls fn for the messages that the mailbox holds, in any order, except control envelopes. It
 // is for simulations, in which nothing runs meanwhile.
 func (m *Mailbox) Each(fn func(Envelope)) {
-	m.taken.each(&m.first, fn)
-	m.waiting.each(&m.first, fn)
+	m.waiting.each(fn)
+	if m.turn != nil {
+		m.turn.taken.each(fn)
+	}
 }
 
-// GiveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
+// endTurnLocked takes the mailbox from its worker, with what that has not handled.
+func (m *Mailbox) endTurnLocked(to phase) {
+	if m.turn != nil {
+		m.waiting.prepend(&m.turn.taken)
+		m.turn, m.is = nil, m.is&^excess
+	}
+	m.phase = to
+}
+
+// GiveBack ends the worker's turn with what it has not handled yet: to be queued again at once. So it is if
+// nothing waits: a sender that comes before the next turn then has no worker to call, and what several bring
+// is taken together.
 func (m *Mailbox) GiveBack() {
 	m.mu.Lock()
-	m.waiting.prepend(&m.taken, &m.first)
-	m.phase, m.over = queued, 0
+	m.endTurnLocked(queued)
 	m.mu.Unlock()
 }
 
@@ -301,17 +330,16 @@ func (m *Mailbox) GiveBack() {
 func (m *Mailbox) Hold(why HoldReason) (rested *Drain, schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting.prepend(&m.taken, &m.first)
-	m.phase, m.why, m.over = held, why, 0
-	if schedule = why == ForBackoff && m.sealed && m.waiting.len > 0; schedule {
+	m.endTurnLocked(heldFor(why))
+	if schedule = why == ForBackoff && m.is.are(sealed) && m.waiting.len > 0; schedule {
 		m.phase = queued
 	}
 	m.waiters.wake() // as in refill
 	if why == ForStart {
-		m.started = false
-		if m.internal { // it was meant for the incarnation that has ended
-			m.internal = false
-			m.waiting.dropInternal(&m.first)
+		m.is &^= started
+		if m.is.are(internal) { // it was meant for the incarnation that has ended
+			m.is &^= internal
+			m.waiting.dropInternal()
 		}
 	}
 	return m.restLocked(), schedule
@@ -321,7 +349,7 @@ func (m *Mailbox) Hold(why HoldReason) (rested *Drain, schedule bool) {
 func (m *Mailbox) CloseEmpty() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.phase != held || m.waiting.len > 0 || m.started {
+	if m.phase < held || m.waiting.len > 0 || m.is.are(started) {
 		return false
 	}
 	m.phase = closed
@@ -335,10 +363,10 @@ func (m *Mailbox) CloseEmpty() bool {
 func (m *Mailbox) seal(d *Drain) (rests, schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sealed = true
+	m.is |= sealed
 	if rests = m.restsLocked(); !rests {
 		m.waitersLocked().drain = d
-		if schedule = m.phase == held && m.why == ForBackoff; schedule {
+		if schedule = m.phase == heldFor(ForBackoff); schedule {
 			m.phase = queued
 		}
 	}
@@ -349,7 +377,7 @@ func (m *Mailbox) seal(d *Drain) (rests, schedule bool) {
 // Unseal opens a sealed mailbox again.
 func (m *Mailbox) Unseal() {
 	m.mu.Lock()
-	m.sealed = false
+	m.is &^= sealed
 	if m.waiters != nil {
 		m.waiters.drain = nil
 	}
@@ -361,7 +389,7 @@ func (m *Mailbox) restsLocked() bool {
 	if m.waiting.len > 0 {
 		return false
 	}
-	return m.phase == idle || m.phase == held && m.why != ForResult || m.phase == closed
+	return m.phase != queued && m.phase != running && m.phase != heldFor(ForResult)
 }
 
 // restLocked returns the drain that must be told that the mailbox has come to rest; nil: none.
@@ -377,7 +405,7 @@ func (m *Mailbox) restLocked() (rested *Drain) {
 // what was the worker's is the caller's.
 func (m *Mailbox) Shut(out func(Envelope, uint32)) (closes bool) {
 	m.mu.Lock()
-	m.sealed = true
+	m.is |= sealed
 	m.waiters.wake()
 	if m.phase == running || m.phase == queued {
 		m.mu.Unlock()
@@ -387,7 +415,7 @@ func (m *Mailbox) Shut(out func(Envelope, uint32)) (closes bool) {
 	m.phase = closed
 	rest, rested := m.waiting.take(), m.restLocked()
 	m.mu.Unlock()
-	for e, size, ok := rest.pop(&m.first); ok; e, size, ok = rest.pop(&m.first) {
+	for e, size, ok := rest.pop(); ok; e, size, ok = rest.pop() {
 		out(e, size)
 	}
 	rested.Settled()
@@ -399,7 +427,7 @@ func (m *Mailbox) Shut(out func(Envelope, uint32)) (closes bool) {
 func (m *Mailbox) RoomAfter(limit int) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.fullLocked(limit) || m.phase == closed || m.sealed {
+	if !m.fullLocked(limit) || m.phase == closed || m.is.are(sealed) {
 		return nil
 	}
 	w := m.waitersLocked()

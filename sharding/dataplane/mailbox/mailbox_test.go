@@ -10,15 +10,23 @@ import (
 // sizeOf is what message n counts in bytes; some count nothing.
 func sizeOf(n int) uint32 { return uint32(n % 3) }
 
+// envelope is message n; some are questions.
+func envelope(n int) Envelope {
+	e := Envelope{Msg: n}
+	if n%5 == 0 {
+		e.Call, e.Origin = uint64(n), uint64(n%2)
+	}
+	return e
+}
+
 // A queue is a FIFO whatever the sizes of its chunks.
 func TestQueueAgainstSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue
-		var place Envelope
 		var model []int
 		next := 0
 		push := func(q *queue) {
-			q.push(Envelope{Msg: next}, sizeOf(next), nil)
+			q.push(envelope(next), sizeOf(next))
 			next++
 		}
 		t.Repeat(map[string]func(*rapid.T){
@@ -30,22 +38,17 @@ func TestQueueAgainstSlice(t *testing.T) {
 			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 200).Draw(t, "n") {
-					e, size, ok := q.pop(&place)
+					e, size, ok := q.pop()
 					if ok != (len(model) > 0) {
 						t.Fatalf("pop %v with %d queued", ok, len(model))
 					}
 					if ok {
-						if e.Msg != model[0] || size != sizeOf(model[0]) {
+						if e != envelope(model[0]) || size != sizeOf(model[0]) {
 							t.Fatalf("got %v of %d bytes, want %d of %d", e.Msg, size, model[0], sizeOf(model[0]))
 						}
 						model = model[1:]
 					}
 				}
-			},
-			"push to the place": func(t *rapid.T) {
-				q.push(Envelope{Msg: next}, sizeOf(next), &place)
-				model = append(model, next)
-				next++
 			},
 			"prepend": func(t *rapid.T) {
 				var front queue
@@ -54,20 +57,30 @@ func TestQueueAgainstSlice(t *testing.T) {
 					fresh = append(fresh, next)
 					push(&front)
 				}
-				q.prepend(&front, &place)
+				q.prepend(&front)
 				model = append(fresh, model...)
 			},
 			"take": func(t *rapid.T) {
 				front := q.take()
-				if q.head != nil || q.lead > 0 || q.len != 0 {
+				if q != (queue{}) {
 					t.Fatal("take left something")
 				}
-				q.prepend(&front, &place)
+				q.prepend(&front)
 			},
 			"": func(t *rapid.T) {
-				if int(q.len) != len(model) || (q.head == nil && q.lead == 0) != (len(model) == 0) ||
-					q.lead == 0 && place != (Envelope{}) {
+				if int(q.len) != len(model) || (q.tail == nil && q.lead == 0) != (len(model) == 0) ||
+					q.lead == 0 && q.first != nil {
 					t.Fatalf("len %d, want %d", q.len, len(model))
+				}
+				at := 0
+				q.each(func(e Envelope) {
+					if e != envelope(model[at]) {
+						t.Fatalf("%d. is %v, want %v", at, e, envelope(model[at]))
+					}
+					at++
+				})
+				if at != len(model) {
+					t.Fatalf("%d are listed, want %d", at, len(model))
 				}
 			},
 		})
@@ -79,6 +92,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 1000
 		var m Mailbox
+		var turn Turn
 		var waiting, taken []any
 		next := 0
 		t.Repeat(map[string]func(*rapid.T){
@@ -92,7 +106,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 			},
 			"refill": func(*rapid.T) {
 				if len(taken) == 0 && (m.phase == queued || m.phase == running) {
-					if ok, _ := m.Refill(limit); ok != (len(waiting) > 0) {
+					if ok, _ := m.Refill(&turn, limit); ok != (len(waiting) > 0) {
 						t.Fatalf("refill %v with %d waiting", ok, len(waiting))
 					}
 					taken, waiting = waiting, nil
@@ -101,7 +115,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 6).Draw(t, "n") {
 					if m.phase == running && len(taken) > 0 {
-						if e, _, ok := m.taken.pop(&m.first); !ok || e.Msg != taken[0] {
+						if e, _, ok := turn.Next(); !ok || e.Msg != taken[0] {
 							t.Fatalf("took %v %v, want %v", e.Msg, ok, taken[0])
 						}
 						taken = taken[1:]
@@ -124,14 +138,21 @@ func TestMailboxAgainstSlices(t *testing.T) {
 				}
 				waiting, taken = append(taken, waiting...), nil
 			},
-			"release": func(*rapid.T) { m.Release(m.why) },
-			"": func(t *rapid.T) {
-				if int(m.waiting.len) != len(waiting) || int(m.taken.len) != len(taken) {
-					t.Fatalf("%d wait and %d are taken, want %d and %d",
-						m.waiting.len, m.taken.len, len(waiting), len(taken))
+			"release": func(*rapid.T) {
+				if m.phase >= held {
+					m.Release(HoldReason(m.phase - held))
 				}
-				if m.waiting.lead == 0 && m.taken.lead == 0 && m.first != (Envelope{}) {
+			},
+			"": func(t *rapid.T) {
+				if int(m.waiting.len) != len(waiting) || turn.Taken() != len(taken) {
+					t.Fatalf("%d wait and %d are taken, want %d and %d",
+						m.waiting.len, turn.Taken(), len(waiting), len(taken))
+				}
+				if m.waiting.lead == 0 && m.waiting.first != nil || turn.taken.lead == 0 && turn.taken.first != nil {
 					t.Fatal("a message that is gone is kept")
+				}
+				if (m.turn != nil) != (m.phase == running) {
+					t.Fatalf("turn %v in phase %d", m.turn, m.phase)
 				}
 			},
 		})
@@ -140,20 +161,21 @@ func TestMailboxAgainstSlices(t *testing.T) {
 
 func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 	var m Mailbox
-	m.phase = held
+	var turn Turn
+	m.HoldNew()
 	m.Push(Envelope{Msg: 1}, 0, 10)
 	if !m.Begin() {
 		t.Fatal("not scheduled")
 	}
-	if ok, _ := m.Refill(10); !ok {
+	if ok, _ := m.Refill(&turn, 10); !ok {
 		t.Fatal("empty")
 	}
 	m.Command(StopNow)
 	m.Push(Envelope{Msg: 2}, 0, 10)
 	m.Hold(ForStart)
-	m.waiting.pop(&m.first)
-	e, _, ok := m.waiting.pop(&m.first)
-	if !ok || e.Msg != 2 || m.waiting.len != 0 || m.started {
+	m.waiting.pop()
+	e, _, ok := m.waiting.pop()
+	if !ok || e.Msg != 2 || m.waiting.len != 0 || m.is.are(started) {
 		t.Errorf("%v %v, %d left", e, ok, m.waiting.len)
 	}
 }
@@ -163,23 +185,24 @@ func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 	const limit = 10
 	var m Mailbox
+	var turn Turn
 	for range 5 * limit {
 		for {
 			if v, _ := m.Push(Envelope{}, 0, limit); v != Accepted {
 				break
 			}
 		}
-		if n := m.taken.len + m.waiting.len; n > 2*limit {
+		if n := turn.Taken() + int(m.waiting.len); n > 2*limit {
 			t.Fatalf("%d messages", n)
 		}
 		if m.phase == running {
-			m.taken.pop(&m.first)
+			turn.Next()
 			m.Hold(ForBackoff)
 			m.Release(ForBackoff)
 		}
-		m.Refill(limit)
+		m.Refill(&turn, limit)
 	}
-	if m.RoomAfter(limit) == nil != (m.waiting.len+m.over < limit) {
+	if m.RoomAfter(limit) == nil != (m.waiting.len+turn.over < limit) {
 		t.Error("a sender that waits for room and one that pushes see different room")
 	}
 }
@@ -188,7 +211,7 @@ func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 // when these have been handled, also if nothing else has come meanwhile.
 func TestRoomAfterExcess(t *testing.T) {
 	for name, end := range map[string]func(*Mailbox){
-		"handled": func(m *Mailbox) { m.Refill(2) },
+		"handled": func(m *Mailbox) { m.Refill(m.turn, 2) },
 		"failed":  func(m *Mailbox) { m.Hold(ForBackoff) },
 		"stopped": func(m *Mailbox) { m.Hold(ForStart) },
 	} {
@@ -199,22 +222,23 @@ func TestRoomAfterExcess(t *testing.T) {
 func roomAfterExcess(t *testing.T, end func(*Mailbox)) {
 	const limit = 2
 	var m Mailbox
+	var turn Turn
 	fill := func() {
 		for range limit {
 			m.Push(Envelope{}, 0, limit)
 		}
 	}
 	fill()
-	m.Refill(limit)
+	m.Refill(&turn, limit)
 	fill()
 	m.GiveBack()
-	m.Refill(limit)
+	m.Refill(&turn, limit)
 	room := m.RoomAfter(limit)
 	if room == nil {
 		t.Fatal("there is room beside twice as many as may wait")
 	}
-	for m.taken.len > 0 {
-		m.taken.pop(&m.first)
+	for turn.Taken() > 0 {
+		turn.Next()
 	}
 	end(&m)
 	select {
@@ -250,11 +274,31 @@ func TestRoomIsNotAwaitedWhereNoneIsGiven(t *testing.T) {
 	}
 }
 
-// What goes from the sender's processor to the worker's and back for each message is one cache line.
-func TestMailboxBeginsWithWhatAMessageNeeds(t *testing.T) {
-	var m Mailbox
-	if at := unsafe.Offsetof(m.waiting) + unsafe.Offsetof(m.waiting.head); at > 64 {
-		t.Errorf("what a message needs ends %d bytes behind the begin", at)
+// What goes from the sender's processor to the worker's and back is one cache line.
+func TestAMailboxIsACacheLine(t *testing.T) {
+	if size := unsafe.Sizeof(Mailbox{}); size != 64 {
+		t.Errorf("it has %d bytes", size)
+	}
+}
+
+// A worker that has messages left takes no others, and no worker takes from a mailbox that another has.
+func TestTurnsAreEnforced(t *testing.T) {
+	for name, wrong := range map[string]func(*Mailbox, *Turn){
+		"messages are left": func(m *Mailbox, turn *Turn) { m.Refill(turn, 9) },
+		"another has it":    func(m *Mailbox, _ *Turn) { m.Refill(new(Turn), 9) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m Mailbox
+			var turn Turn
+			m.Push(Envelope{Msg: 1}, 0, 9)
+			m.Refill(&turn, 9)
+			defer func() {
+				if recover() == nil {
+					t.Error("it is let")
+				}
+			}()
+			wrong(&m, &turn)
+		})
 	}
 }
 
@@ -266,15 +310,16 @@ func TestADrainThatWasTakenBackHearsNothing(t *testing.T) {
 		t.Fatal("no worker is asked for")
 	}
 	first, second := 0, 0
+	var turn Turn
 	rest := func() {
 		t.Helper()
 		for {
-			ok, rested := m.Refill(9)
+			ok, rested := m.Refill(&turn, 9)
 			if rested.Settled(); !ok {
 				return
 			}
-			for m.Taken() > 0 {
-				m.Next()
+			for turn.Taken() > 0 {
+				turn.Next()
 			}
 		}
 	}
@@ -300,13 +345,14 @@ func TestADrainThatWasTakenBackHearsNothing(t *testing.T) {
 func TestASealedMailboxAwaitsNoRestart(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		var m Mailbox
+		var turn Turn
 		m.HoldNew()
 		for n := range 2 {
 			m.Push(Envelope{Msg: n}, 0, 9)
 		}
 		m.Begin()
-		m.Refill(9)
-		m.Next()
+		m.Refill(&turn, 9)
+		turn.Next()
 		ends := 0
 		d := NewDrain(func() { ends++ })
 		if sealed {
@@ -320,11 +366,11 @@ func TestASealedMailboxAwaitsNoRestart(t *testing.T) {
 		if !sealed {
 			continue
 		}
-		m.Refill(9)
-		if e, _, _ := m.Next(); e.Msg != 1 || ends != 0 {
+		m.Refill(&turn, 9)
+		if e, _, _ := turn.Next(); e.Msg != 1 || ends != 0 {
 			t.Errorf("the next message is %v, drained %d times", e.Msg, ends)
 		}
-		_, rested = m.Refill(9)
+		_, rested = m.Refill(&turn, 9)
 		if rested.Settled(); ends != 1 {
 			t.Errorf("it was drained %d times", ends)
 		}

@@ -1,96 +1,147 @@
 package mailbox
 
-import (
-	"sync"
-)
+import "sync"
 
-// chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
-type chunk struct {
-	next     *chunk
-	from, to int // envelopes[from:to] are queued
-	envs     []Envelope
-	sizes    []uint32 // of envs
+// head is what an envelope has beside its message, with what it counts of the bounds in bytes.
+type head struct {
+	call, origin uint64
+	size         uint32
 }
 
-func newChunk(n int) *chunk { return &chunk{envs: make([]Envelope, n), sizes: make([]uint32, n)} }
+// chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
+//
+// A message that was told on this node has an empty head. While a chunk has no others, the heads are neither
+// written nor read: the messages alone go from the sender's processor to the worker's.
+type chunk struct {
+	next     *chunk // a ring: that of the last chunk is the first one
+	from, to uint16 // msgs[from:to] is queued
+	headed   bool   // heads[from:to] are those of the messages; otherwise all are empty
+	msgs     []any
+	heads    []head
+}
 
-// The first chunk of a burst is small, so that a million entities with one message each stay cheap;
+// The first chunk of a burst is small, so that a million entities with few messages each stay cheap;
 // the following ones are large.
 const (
 	chunkSmall = 4
 	chunkLarge = 128
 )
 
+// small is a chunk with its messages and heads: two cache lines, and one for each two heads.
+type small struct {
+	chunk
+	msgs  [chunkSmall]any
+	heads [chunkSmall]head
+	_     [32]byte // so that each begins with a line
+}
+
 var (
-	smallChunks = sync.Pool{New: func() any { return newChunk(chunkSmall) }}
-	largeChunks = sync.Pool{New: func() any { return newChunk(chunkLarge) }}
+	smallChunks = sync.Pool{New: func() any {
+		s := new(small)
+		s.chunk.msgs, s.chunk.heads = s.msgs[:], s.heads[:]
+		return &s.chunk
+	}}
+	largeChunks = sync.Pool{New: func() any {
+		return &chunk{msgs: make([]any, chunkLarge), heads: make([]head, chunkLarge)}
+	}}
 )
 
+func smallChunk() *chunk { return smallChunks.Get().(*chunk) }
+func largeChunk() *chunk { return largeChunks.Get().(*chunk) }
+
 func (c *chunk) release() {
-	c.next, c.from, c.to = nil, 0, 0
-	if len(c.envs) == chunkSmall {
+	c.next, c.from, c.to, c.headed = nil, 0, 0, false
+	if len(c.msgs) == chunkSmall {
 		smallChunks.Put(c)
 	} else {
 		largeChunks.Put(c)
 	}
 }
 
-// queue is a FIFO of envelopes, each with what it counts of the bounds in bytes. It is not safe for
-// concurrent use. Its first envelope may stand in a place that its owner has for one, so that an
-// entity that is told one message at a time needs no chunk.
-type queue struct {
-	len        uint32
-	lead       uint32 // 0, or one more than the size of the first envelope, which stands there
-	head, tail *chunk
+func (c *chunk) isFull() bool { return int(c.to) == len(c.msgs) }
+
+// push puts an envelope into a chunk that is not full.
+func (c *chunk) push(e Envelope, size uint32) {
+	i := c.to
+	c.msgs[i] = e.Msg
+	h := head{e.Call, e.Origin, size}
+	if h != (head{}) && !c.headed {
+		c.headed = true
+		clear(c.heads[c.from:i])
+	}
+	if c.headed {
+		c.heads[i] = h
+	}
+	c.to++
 }
 
-// push queues an envelope. place is nil while another queue has it.
-func (q *queue) push(e Envelope, size uint32, place *Envelope) {
-	if q.len == 0 && place != nil {
-		*place = e
-		q.lead, q.len = 1+size, 1
+// at is the envelope in a place.
+func (c *chunk) at(i uint16) (e Envelope, size uint32) {
+	e.Msg = c.msgs[i]
+	if c.headed {
+		h := &c.heads[i]
+		e.Call, e.Origin, size = h.call, h.origin, h.size
+	}
+	return e, size
+}
+
+// pop takes the first envelope of a chunk that has one.
+func (c *chunk) pop() (e Envelope, size uint32) {
+	e, size = c.at(c.from)
+	c.msgs[c.from] = nil
+	c.from++
+	return e, size
+}
+
+// queue is a FIFO of envelopes, each with what it counts of the bounds in bytes. It is not safe for
+// concurrent use. It has a place for the first message, if that is told and not asked, so that an entity
+// that is told one message at a time needs no chunk.
+type queue struct {
+	first any    // stands before what is in chunks
+	tail  *chunk // the last one; nil: there is none
+	len   uint32
+	lead  uint32 // 0, or one more than the size of first, which is queued
+}
+
+// push queues an envelope.
+func (q *queue) push(e Envelope, size uint32) {
+	if q.len++; q.len == 1 && e.Call == 0 && e.Origin == 0 {
+		q.first, q.lead = e.Msg, 1+size
 		return
 	}
-	t := q.tail
-	if t == nil || t.to == len(t.envs) {
-		t = q.grow()
+	if q.tail == nil || q.tail.isFull() {
+		q.grow()
 	}
-	t.envs[t.to], t.sizes[t.to] = e, size
-	t.to++
-	q.len++
+	q.tail.push(e, size)
 }
 
-func (q *queue) grow() *chunk {
+func (q *queue) grow() {
 	if q.tail == nil {
-		c := smallChunks.Get().(*chunk)
-		q.head, q.tail = c, c
-		return c
+		c := smallChunk()
+		q.tail, c.next = c, c
+		return
 	}
-	c := largeChunks.Get().(*chunk)
-	q.tail.next = c
+	c := largeChunk()
+	c.next, q.tail.next = q.tail.next, c
 	q.tail = c
-	return c
 }
 
 // pop takes the first envelope.
-func (q *queue) pop(place *Envelope) (e Envelope, size uint32, ok bool) {
+func (q *queue) pop() (e Envelope, size uint32, ok bool) {
 	if q.lead > 0 {
-		e, *place = *place, Envelope{}
+		e.Msg, q.first = q.first, nil
 		size, q.lead = q.lead-1, 0
 		q.len--
 		return e, size, true
 	}
-	h := q.head
-	if h == nil {
-		return Envelope{}, 0, false
+	if q.tail == nil {
+		return e, 0, false
 	}
-	e, size = h.envs[h.from], h.sizes[h.from]
-	h.envs[h.from] = Envelope{}
-	h.from++
+	h := q.tail.next
+	e, size = h.pop()
 	q.len--
 	if h.from == h.to {
-		q.head = h.next
-		if q.head == nil {
+		if q.tail.next = h.next; h == q.tail {
 			q.tail = nil
 		}
 		h.release()
@@ -98,33 +149,39 @@ func (q *queue) pop(place *Envelope) (e Envelope, size uint32, ok bool) {
 	return e, size, true
 }
 
-// prepend puts all of front before what is queued and empties front. One of the two may have the
-// place.
-func (q *queue) prepend(front *queue, place *Envelope) {
+// prepend puts all of front before what is queued and empties front.
+func (q *queue) prepend(front *queue) {
 	if front.len == 0 {
 		return
 	}
 	if q.lead > 0 { // it is the first no more
-		e, size, _ := q.pop(place)
-		c := smallChunks.Get().(*chunk)
-		c.envs[0], c.sizes[0] = e, size
-		c.to, c.next = 1, q.head
-		q.head = c
-		if q.tail == nil {
-			q.tail = c
-		}
-		q.len++
+		c := smallChunk()
+		c.push(Envelope{Msg: q.first}, q.lead-1)
+		c.next = c
+		q.chain(c)
 	}
-	if front.head != nil {
-		front.tail.next = q.head
-		if q.tail == nil {
-			q.tail = front.tail
-		}
-		q.head = front.head
+	if front.tail != nil {
+		q.chain(front.tail)
 	}
-	q.lead = front.lead
+	q.first, q.lead = front.first, front.lead
 	q.len += front.len
 	*front = queue{}
+}
+
+// putBack puts an envelope before what is queued.
+func (q *queue) putBack(e Envelope, size uint32) {
+	var front queue
+	front.push(e, size)
+	q.prepend(&front)
+}
+
+// chain puts a ring of chunks, of which last is the last one, before those that are there.
+func (q *queue) chain(last *chunk) {
+	if q.tail == nil {
+		q.tail = last
+		return
+	}
+	last.next, q.tail.next = q.tail.next, last.next
 }
 
 // take empties q into the result.
@@ -134,26 +191,32 @@ func (q *queue) take() queue {
 	return all
 }
 
-// each calls fn for what is queued, except control envelopes.
-func (q *queue) each(place *Envelope, fn func(Envelope)) {
-	if q.lead > 0 && !place.Internal() {
-		fn(*place)
+// each calls fn for what is queued, in order, except control envelopes.
+func (q *queue) each(fn func(Envelope)) {
+	if q.lead > 0 {
+		fn(Envelope{Msg: q.first})
 	}
-	for c := q.head; c != nil; c = c.next {
-		for _, env := range c.envs[c.from:c.to] {
-			if !env.Internal() {
-				fn(env)
+	if q.tail == nil {
+		return
+	}
+	for c := q.tail.next; ; c = c.next {
+		for i := c.from; i < c.to; i++ {
+			if e, _ := c.at(i); !e.Internal() {
+				fn(e)
 			}
+		}
+		if c == q.tail {
+			return
 		}
 	}
 }
 
 // dropInternal takes out the envelopes of this package.
-func (q *queue) dropInternal(place *Envelope) {
+func (q *queue) dropInternal() {
 	all := q.take()
-	for e, size, ok := all.pop(place); ok; e, size, ok = all.pop(place) {
+	for e, size, ok := all.pop(); ok; e, size, ok = all.pop() {
 		if !e.Internal() {
-			q.push(e, size, place)
+			q.push(e, size)
 		}
 	}
 }

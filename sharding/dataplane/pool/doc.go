@@ -2,8 +2,8 @@
 //
 // # Nouns
 //
-//   - A Task is what runs: an entity with its mailbox, to the data plane. It embeds a Link, so that
-//     the run queue allocates nothing.
+//   - A Task is what runs: an entity with its mailbox, to the data plane. The run queue allocates
+//     only while it grows, and takes no room in the task.
 //   - A Pool has the run queue and the workers. It starts more workers when handlers block.
 //   - A Slice is what a task sees of its worker. The task yields to others when it has run for long.
 //   - A Watch looks at the workers now and then. It tells of a handler that does not return, with

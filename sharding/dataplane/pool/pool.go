@@ -19,13 +19,7 @@ type Task[T any] interface {
 	fmt.Stringer
 	// Run handles what waits. A handler may end the goroutine within it.
 	Run(s *Slice)
-	link() *Link[T]
 }
-
-// Link is embedded in a task, for the run queue to be a list of tasks.
-type Link[T any] struct{ next T }
-
-func (l *Link[T]) link() *Link[T] { return l }
 
 // Pool runs tasks that have something to do. It keeps base workers busy as long as no handler
 // blocks. A handler that blocks keeps its worker, so:
@@ -39,7 +33,7 @@ type Pool[T Task[T]] struct {
 	base, max int
 
 	mu         sync.Mutex
-	head, tail T // the run queue, linked by Link
+	queue      queue[T]
 	alive      map[*worker[T]]struct{}
 	parked     []*worker[T] // waiting for work, the latest last: its cache is warm
 	workers    int          // goroutines alive
@@ -71,11 +65,13 @@ type worker[T Task[T]] struct {
 	slices    uint64 // that it has begun
 }
 
-// Slice is what a task sees of its worker: the time until others have to be run.
+// Slice is what a task sees of its worker: when others have to be run, and a place for what tasks keep.
 type Slice struct {
 	queued *atomic.Int64  // the pool's
 	looks  *atomic.Uint32 // the pool's
 	begun  atomic.Uint32  // the look of the watch after which the latest message was begun
+
+	Own any // what the tasks of this worker keep from slice to slice; theirs
 }
 
 // Others reports whether other tasks wait for a worker.
@@ -113,19 +109,13 @@ func New[T Task[T]](base, max int, s scheduler.Scheduler, planted defect.Set) *P
 
 // Submit puts a task on the run queue, in which it is not.
 func (p *Pool[T]) Submit(e T) {
-	var none T
 	p.mu.Lock()
 	if p.defects.Planted(defect.LostWake) && p.taken%256 == 255 {
 		p.taken++
 		p.mu.Unlock()
 		return
 	}
-	if p.tail == none {
-		p.head = e
-	} else {
-		p.tail.link().next = e
-	}
-	p.tail = e
+	p.queue.push(e)
 	p.queued.Add(1)
 	p.startLocked()
 	if !p.monitoring {
@@ -133,11 +123,6 @@ func (p *Pool[T]) Submit(e T) {
 		p.monitor.Reset(monitorTick)
 	}
 	p.mu.Unlock()
-}
-
-func (p *Pool[T]) emptyLocked() bool {
-	var none T
-	return p.head == none
 }
 
 // startLocked gets one more worker to look at the queue, unless one is about to or enough are
@@ -188,19 +173,14 @@ func (p *Pool[T]) work(w *worker[T]) {
 		if searching {
 			p.searching--
 		}
-		e := p.head
-		if e == none {
+		e, ok := p.queue.pop()
+		if !ok {
 			if retired = p.retireLocked(w, searching); retired {
 				return
 			}
 			searching = true
 			continue
 		}
-		l := e.link()
-		if p.head = l.next; p.head == none {
-			p.tail = none
-		}
-		l.next = none
 		p.taken++
 		w.at = e
 		w.slices++
@@ -243,7 +223,7 @@ func (p *Pool[T]) retireLocked(w *worker[T], searched bool) (end bool) {
 func (p *Pool[T]) tick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.emptyLocked() {
+	if p.queue.isEmpty() {
 		p.monitoring = false
 		return
 	}
@@ -272,7 +252,7 @@ func (p *Pool[T]) addLocked(n int) {
 func (p *Pool[T]) Block() {
 	p.mu.Lock()
 	p.blocked++
-	if !p.emptyLocked() {
+	if !p.queue.isEmpty() {
 		p.startLocked()
 	}
 	p.mu.Unlock()
@@ -326,11 +306,7 @@ func (p *Pool[T]) Each(fn func(T)) {
 		fn(b.task)
 	}
 	p.mu.Lock()
-	var none T
-	var waiting []T
-	for e := p.head; e != none; e = e.link().next {
-		waiting = append(waiting, e)
-	}
+	waiting := p.queue.list()
 	p.mu.Unlock()
 	for _, e := range waiting {
 		fn(e)

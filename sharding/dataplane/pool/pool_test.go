@@ -14,7 +14,6 @@ import (
 
 // job is a task that calls a function.
 type job struct {
-	Link[*job]
 	name string
 	do   func(*Slice)
 }

@@ -146,11 +146,12 @@ func TestNothingOvertakesAFullMailbox(t *testing.T) {
 	run.SteeredBy(steered{})
 	s := entities.NewShard(run, 2, protocol.Token{})
 	var handled []any
+	turns := map[string]*mailbox.Turn{"a": {}, "b": {}}
 	handle := func(id string) {
 		e := s.Find(id)
 		e.Begin()
-		for ok, _ := e.Refill(1); ok && e.Taken() > 0; {
-			env, _, _ := e.Next()
+		for ok, _ := e.Refill(turns[id], 1); ok && turns[id].Taken() > 0; {
+			env, _, _ := turns[id].Next()
 			handled = append(handled, env.Msg)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func (s *Shard) Check() error {
 	var f protocol.Violations
 	changing, running := 0, 0
-	for id, e := range s.population.entities.byID { // order: only counted; errors name one id each and are rare
+	for id, e := range s.population.entities.byID.all() {
 		if e.changing() {
 			changing++
 		}
@@ -19,6 +19,9 @@ func (s *Shard) Check() error {
 			running++
 		}
 		f.Check(e.state != entityAbsent, "entity %v is kept although it is absent", id)
+		_, armed := s.population.entities.armed[id]
+		f.Check(!armed || e.state == entityPassivating || e.state == waitingForRestart,
+			"entity %v is %v and has a timer", id, e.state)
 		needs := e.state == entityRemembered || e.state == rememberingStart || e.state == rememberingStop ||
 			e.state == waitingForRestart
 		f.Check(s.cfg.Remember.Entities || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)
@@ -27,8 +30,8 @@ func (s *Shard) Check() error {
 		changing, s.population.entities.changing)
 	f.Check(running == s.population.entities.running, "%d entities run, counted %d",
 		running, s.population.entities.running)
-	f.Check(s.phase < shardReturning || len(s.population.entities.byID) == 0, "stopped with %d entities",
-		len(s.population.entities.byID))
+	f.Check(s.phase < shardReturning || s.population.entities.byID.len == 0, "stopped with %d entities",
+		s.population.entities.byID.len)
 	f.Check(s.phase != shardDrained || s.population.entities.changing == 0 || s.cfg.Planted(defect.NoRememberWait),
 		"drained while %d entities change", s.population.entities.changing)
 	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.population.entities.running == 0 || s.forced,
@@ -43,7 +46,7 @@ func (s *Shard) Check() error {
 
 func (s *Shard) String() string {
 	return fmt.Sprintf("shard %v %s entities=%d running=%d changing=%d adds=%d removes=%d writing=%d",
-		s.id, shardPhaseNames[s.phase], len(s.population.entities.byID), s.population.entities.running,
+		s.id, shardPhaseNames[s.phase], s.population.entities.byID.len, s.population.entities.running,
 		s.population.entities.changing, len(s.population.store.adds), len(s.population.store.removes),
 		s.population.store.write.ID)
 }

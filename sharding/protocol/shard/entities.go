@@ -11,15 +11,17 @@ import (
 // entities are the states of the entities of a shard, with a timer for each that stops or comes
 // back.
 //
-// Invariants: no entity is kept that is absent. changing and running count the entities that are so.
+// Invariants: no entity is kept that is absent. changing and running count the entities that are so. An
+// entity with a timer passivates or waits for its restart.
 type entities struct {
 	*env
-	byID     map[protocol.EntityID]entity
-	starts   []protocol.EntityID // to be started with this Step
-	restored int                 // of these, those that are because they are remembered
-	changing int                 // entities that remember their start, passivate or remember their stop
-	running  int                 // entities of which the runtime has an incarnation: an EntityStopped will come
-	gen      uint32              // names the transition that a timer belongs to
+	byID     roster
+	starts   []protocol.EntityID          // to be started with this Step
+	restored int                          // of these, those that are because they are remembered
+	changing int                          // entities that remember their start, passivate or remember their stop
+	running  int                          // entities with an incarnation in the runtime: an EntityStopped will come
+	gen      uint32                       // names the transition that a timer belongs to
+	armed    map[protocol.EntityID]uint32 // the gen of its timer
 
 	passivating timers
 	restarting  timers
@@ -27,25 +29,29 @@ type entities struct {
 
 // load takes the ids of the set.
 func (es *entities) load(ids []protocol.EntityID) {
-	es.byID = make(map[protocol.EntityID]entity, len(ids))
+	es.byID.clear()
+	clear(es.armed)
 	for _, id := range ids {
 		es.become(id, entityRemembered)
 	}
 }
 
 // disarm ends all timers.
-func (es *entities) disarm() { es.passivating, es.restarting = timers{}, timers{} }
+func (es *entities) disarm() {
+	es.passivating, es.restarting = timers{}, timers{}
+	clear(es.armed)
+}
 
 // forget is the end of everything that is known of the entities.
 func (es *entities) forget() {
 	es.changing, es.running = 0, 0
-	clear(es.byID)
+	es.byID.clear()
 	es.disarm()
 }
 
 // leaving is how many entities remember their stop.
 func (es *entities) leaving() (n int) {
-	for _, e := range es.byID { // order: only counted
+	for _, e := range es.byID.all() {
 		if e.state == rememberingStop {
 			n++
 		}
@@ -55,20 +61,16 @@ func (es *entities) leaving() (n int) {
 
 // become is the only place where the state of an entity changes.
 func (es *entities) become(id protocol.EntityID, to entityState) {
-	e := es.byID[id]
+	e := es.byID.of(id)
 	if !slices.Contains(transitions[e.state], to) {
 		panic(fmt.Sprintf("sharding/protocol: shard %v: entity %v from %v to %v", es.id, id, e.state, to))
 	}
 	es.tally(e, -1)
 	e.state = to
 	e.wanted = false
-	e.gen = 0
+	delete(es.armed, id)
 	es.tally(e, +1)
-	if to == entityAbsent {
-		delete(es.byID, id)
-		return
-	}
-	es.byID[id] = e
+	es.byID.set(id, e)
 }
 
 // tally counts an entity in or out.
@@ -83,9 +85,9 @@ func (es *entities) tally(e entity, d int) {
 
 // want notes that a message, or a StartEntity, waits for the next incarnation.
 func (es *entities) want(id protocol.EntityID) {
-	e := es.byID[id]
+	e := es.byID.of(id)
 	e.wanted = true
-	es.byID[id] = e
+	es.byID.set(id, e)
 }
 
 // start makes the entity active; the runtime is told at the end of the Step.
@@ -103,8 +105,6 @@ func (es *entities) restore(id protocol.EntityID) {
 // arm has something be due for an entity, unless its state changes before.
 func (es *entities) arm(t *timers, id protocol.EntityID, d time.Duration) {
 	es.gen = max(1, es.gen+1)
-	e := es.byID[id]
-	e.gen = es.gen
-	es.byID[id] = e
+	es.armed[id] = es.gen
 	t.queue = append(t.queue, dueEntity{id: id, gen: es.gen, at: es.now.Add(d)})
 }

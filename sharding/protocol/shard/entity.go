@@ -48,8 +48,7 @@ var transitions = [entityStateEnd][]entityState{
 // entity is small: there may be a million in a shard.
 type entity struct {
 	state  entityState
-	wanted bool   // a message, or a StartEntity, waits for the next incarnation
-	gen    uint32 // of the timer that may still act on it
+	wanted bool // a message, or a StartEntity, waits for the next incarnation
 }
 
 func (e entity) changing() bool {

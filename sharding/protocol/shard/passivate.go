@@ -7,7 +7,7 @@ import (
 
 // onPassivate stops an active entity for good. Whatever else asks is too late or has asked before.
 func (p *population) onPassivate(in protocol.Passivate) {
-	if p.phase != shardOpen || p.entities.byID[in.ID].state != entityActive {
+	if p.phase != shardOpen || p.entities.byID.of(in.ID).state != entityActive {
 		return
 	}
 	p.entities.become(in.ID, entityPassivating)

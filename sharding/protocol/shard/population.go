@@ -20,9 +20,9 @@ type population struct {
 }
 
 // init makes the population of a shard of which nothing is known.
-func (p *population) init(e *env) {
+func (p *population) init(e *env, seed uint64) {
 	p.env = e
-	p.entities = entities{env: e, byID: map[protocol.EntityID]entity{}}
+	p.entities = entities{env: e, byID: newRoster(seed), armed: map[protocol.EntityID]uint32{}}
 	p.store = newStore(e, &p.entities, 0)
 	p.recovery = recovery{env: e, entities: &p.entities}
 	p.strangers = strangers{env: e}
@@ -68,7 +68,7 @@ func (p *population) onWake(id protocol.EntityID) {
 		p.early = append(p.early, id)
 		return
 	}
-	switch p.entities.byID[id].state {
+	switch p.entities.byID.of(id).state {
 	case entityAbsent:
 		p.begin(id)
 	case entityRemembered, waitingForRestart:
@@ -80,7 +80,7 @@ func (p *population) onWake(id protocol.EntityID) {
 
 func (p *population) onStartEntity(id protocol.EntityID, req uint64) {
 	if req != 0 {
-		if p.entities.byID[id].state == entityActive {
+		if p.entities.byID.of(id).state == entityActive {
 			p.fx.Reply = append(p.fx.Reply, req)
 			return
 		}
@@ -90,7 +90,7 @@ func (p *population) onStartEntity(id protocol.EntityID, req uint64) {
 }
 
 func (p *population) onEntityStopped(id protocol.EntityID) {
-	e := p.entities.byID[id]
+	e := p.entities.byID.of(id)
 	switch e.state {
 	case entityActive:
 		p.onEnded(id)
@@ -135,7 +135,7 @@ func (p *population) restartDue() time.Time {
 // recoverAll starts, in order, every entity that is remembered and does not run.
 func (p *population) recoverAll() {
 	var ids, strangers []protocol.EntityID
-	for id, e := range p.entities.byID { // order: sorted below
+	for id, e := range p.entities.byID.all() {
 		switch {
 		case e.state != entityRemembered:
 		case p.cfg.Shard(id) == p.id:
@@ -156,12 +156,12 @@ func (p *population) onStartedElsewhere(ids []protocol.EntityID) {
 	moved := make(map[protocol.EntityID]bool, len(ids))
 	for _, id := range ids {
 		moved[id] = true
-		if p.entities.byID[id].state == entityRemembered && p.cfg.Shard(id) != p.id {
+		if p.entities.byID.of(id).state == entityRemembered && p.cfg.Shard(id) != p.id {
 			p.entities.become(id, rememberingStop)
 			p.store.removes = append(p.store.removes, id)
 		}
 	}
 	p.strangers.answered(func(id protocol.EntityID) bool {
-		return !moved[id] && p.entities.byID[id].state == entityRemembered
+		return !moved[id] && p.entities.byID.of(id).state == entityRemembered
 	})
 }

@@ -56,7 +56,7 @@ func (rc *recovery) recover() {
 	for left > 0 && len(rc.queue) > 0 {
 		id := rc.queue[0]
 		rc.queue = rc.queue[1:]
-		if rc.entities.byID[id].state == entityRemembered {
+		if rc.entities.byID.of(id).state == entityRemembered {
 			rc.entities.restore(id)
 			left--
 		}

@@ -44,7 +44,7 @@ func (p *population) onIDsChanged(in protocol.IDsChanged) {
 	}
 	for _, id := range in.Removed {
 		delete(p.store.suspects, id)
-		switch state := p.entities.byID[id].state; {
+		switch state := p.entities.byID.of(id).state; {
 		case state == entityRemembered && p.cfg.Shard(id) != p.id:
 			p.entities.become(id, entityAbsent) // it runs elsewhere
 		case state == rememberingStart || state == entityActive || state == entityRemembered ||
@@ -53,7 +53,7 @@ func (p *population) onIDsChanged(in protocol.IDsChanged) {
 		}
 	}
 	for _, id := range in.Added {
-		if p.entities.byID[id].state == entityAbsent {
+		if p.entities.byID.of(id).state == entityAbsent {
 			p.store.suspects[id] = true
 		}
 	}
@@ -69,7 +69,7 @@ func (p *population) onVerified(ids []protocol.EntityID) {
 	}
 	found := make(map[protocol.EntityID]bool, len(p.store.suspects))
 	for _, id := range ids {
-		if p.store.suspects[id] && p.entities.byID[id].state == entityAbsent {
+		if p.store.suspects[id] && p.entities.byID.of(id).state == entityAbsent {
 			found[id] = true
 		}
 	}
@@ -107,7 +107,7 @@ func (p *population) onWrote(id uint64, err error) {
 // where it is kept. So that the stop does not wait, no entity is left between two states for good.
 func (p *population) onFenced(err error) {
 	for _, id := range p.store.giveUp(err) {
-		if p.entities.byID[id].state == rememberingStop {
+		if p.entities.byID.of(id).state == rememberingStop {
 			p.release(id)
 		}
 	}
@@ -115,7 +115,7 @@ func (p *population) onFenced(err error) {
 
 // release ends an entity whose stop is not written any more. Its messages wait until the shard stops.
 func (p *population) release(id protocol.EntityID) {
-	wanted := p.entities.byID[id].wanted
+	wanted := p.entities.byID.of(id).wanted
 	p.entities.become(id, entityAbsent)
 	if wanted {
 		p.early = append(p.early, id)
@@ -124,7 +124,7 @@ func (p *population) release(id protocol.EntityID) {
 
 func (p *population) onAdded(id protocol.EntityID) {
 	switch {
-	case p.entities.byID[id].state != rememberingStart: // added again, or given up
+	case p.entities.byID.of(id).state != rememberingStart: // added again, or given up
 	case p.phase == shardOpen || p.phase == shardDraining:
 		p.entities.start(id)
 	default:
@@ -134,7 +134,7 @@ func (p *population) onAdded(id protocol.EntityID) {
 }
 
 func (p *population) onRemoved(id protocol.EntityID) {
-	e := p.entities.byID[id]
+	e := p.entities.byID.of(id)
 	if e.state != rememberingStop {
 		return
 	}
@@ -166,7 +166,7 @@ func (p *population) stopAll() {
 		writing[id] = true
 	}
 	unborn := map[protocol.EntityID]bool{}
-	for id, e := range p.entities.byID { // order: only states change, and unborn is sorted below
+	for id, e := range p.entities.byID.all() {
 		switch e.state {
 		case entityActive, entityPassivating:
 			p.entities.become(id, entityStopping)

@@ -35,12 +35,12 @@ type Shard struct {
 }
 
 // New makes the machine of one shard. It is closed.
-func New(cfg protocol.Config, _ *rand.Rand, shard protocol.ShardID) (*Shard, error) {
+func New(cfg protocol.Config, rng *rand.Rand, shard protocol.ShardID) (*Shard, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	s := &Shard{env: env{cfg: cfg.WithDefaults(), id: shard}}
-	s.population.init(&s.env)
+	s.population.init(&s.env, rng.Uint64())
 	return s, nil
 }
 
@@ -106,12 +106,12 @@ func (s *Shard) Deadline() time.Time {
 }
 
 func (s *Shard) onTick() {
-	for id := range s.population.entities.passivating.expired(s.now, s.population.entities.byID) {
+	for id := range s.population.entities.passivating.expired(s.now, &s.population.entities) {
 		s.do(protocol.ForceStop{ID: id})
 		s.notify(protocol.Event{Kind: protocol.PassivationForced, Entity: id})
 	}
 	if s.phase == shardOpen {
-		for id := range s.population.entities.restarting.expired(s.now, s.population.entities.byID) {
+		for id := range s.population.entities.restarting.expired(s.now, &s.population.entities) {
 			s.population.entities.restore(id)
 		}
 		s.population.recovery.recover()

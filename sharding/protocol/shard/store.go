@@ -83,7 +83,7 @@ func (sr *store) nextWrite() (protocol.StateWrite, bool) {
 	sr.adds = sr.stillWanted(sr.adds)
 	index := protocol.StateWrite{Kind: protocol.StateRemembered}
 	switch {
-	case (len(sr.adds) > 0 || sr.index == indexLost && len(sr.entities.byID) > 0) && sr.index != indexYes:
+	case (len(sr.adds) > 0 || sr.index == indexLost && sr.entities.byID.len > 0) && sr.index != indexYes:
 		sr.index = indexMaybe
 		index.AddShards = []protocol.ShardID{sr.id}
 		return index, true
@@ -92,7 +92,7 @@ func (sr *store) nextWrite() (protocol.StateWrite, bool) {
 		w.AddIDs, sr.adds = cut(sr.adds)
 		w.RemoveIDs, sr.removes = cut(sr.removes)
 		return w, true
-	case len(sr.entities.byID) == 0 && sr.index != indexNo && !sr.now.Before(sr.tidyAt):
+	case sr.entities.byID.len == 0 && sr.index != indexNo && !sr.now.Before(sr.tidyAt):
 		sr.tidyAt = time.Time{}
 		sr.index = indexMaybe
 		index.RemoveShards = []protocol.ShardID{sr.id}
@@ -105,7 +105,7 @@ func (sr *store) nextWrite() (protocol.StateWrite, bool) {
 func (sr *store) stillWanted(adds []protocol.EntityID) []protocol.EntityID {
 	kept := adds[:0]
 	for _, id := range adds {
-		switch sr.entities.byID[id].state {
+		switch sr.entities.byID.of(id).state {
 		case rememberingStart, entityActive, entityRemembered, waitingForRestart:
 			kept = append(kept, id)
 		}

@@ -26,12 +26,12 @@ func (t *timers) next() time.Time {
 }
 
 // expired takes out what is due and yields those entities that have not changed since.
-func (t *timers) expired(now time.Time, es map[protocol.EntityID]entity) iter.Seq[protocol.EntityID] {
+func (t *timers) expired(now time.Time, es *entities) iter.Seq[protocol.EntityID] {
 	return func(yield func(protocol.EntityID) bool) {
 		for len(t.queue) > 0 && !now.Before(t.queue[0].at) {
 			first := t.queue[0]
 			t.queue = t.queue[1:]
-			if es[first.id].gen == first.gen && !yield(first.id) {
+			if es.armed[first.id] == first.gen && !yield(first.id) {
 				return
 			}
 		}
