@@ -24,9 +24,15 @@ type lab struct {
 	n   int // replies without error
 	msg int
 
-	durable []string      // keys of machines that are added
-	mute    bool          // what is sent gets lost
-	longest time.Duration // step of the second machine
+	durable []string                 // keys of machines that are added
+	mute    bool                     // what is sent gets lost
+	longest map[crdt.Origin]stepTime // of each machine's steps
+}
+
+// stepTime is how long a step took, and what it was.
+type stepTime struct {
+	took time.Duration
+	what string
 }
 
 type packetBytes struct {
@@ -35,7 +41,7 @@ type packetBytes struct {
 }
 
 func newLab(b *testing.B, n int) *lab {
-	l := &lab{now: time.Unix(1, 0), ms: map[crdt.Origin]*Machine{}}
+	l := &lab{now: time.Unix(1, 0), ms: map[crdt.Origin]*Machine{}, longest: map[crdt.Origin]stepTime{}}
 	var ids []crdt.Origin
 	for i := range n {
 		id := crdt.Origin(i + 1)
@@ -55,8 +61,8 @@ func newLab(b *testing.B, n int) *lab {
 func (l *lab) step(id crdt.Origin, in Input) {
 	began := time.Now()
 	e := l.ms[id].Step(l.now, in)
-	if id == 2 {
-		l.longest = max(l.longest, time.Since(began))
+	if took := time.Since(began); took > l.longest[id].took {
+		l.longest[id] = stepTime{took, kindOf(in)}
 	}
 	persist := slices.Clone(e.Persist)
 	defer func() {
@@ -75,6 +81,14 @@ func (l *lab) step(id crdt.Origin, in Input) {
 			l.n++
 		}
 	}
+}
+
+// kindOf names an input, and what is received.
+func kindOf(in Input) string {
+	if r, ok := in.(Receive); ok {
+		return fmt.Sprintf("%T", r.Msg)
+	}
+	return fmt.Sprintf("%T", in)
 }
 
 func (l *lab) drain() {

@@ -11,70 +11,98 @@ import (
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
-// BenchmarkFlip says how long the longest step of a replica lasts that repairs a million items: the
-// one that takes over what has come. "join" is an empty one, "drop" one that lost a million
-// removals. ns/item is what to multiply with.
+// BenchmarkFlip says how long the longest step lasts of a replica that repairs a million items or
+// fewer, and of its donor, and which input that step took. "join" is an empty replica, "drop" one
+// that lost as many removals. "keys" has a key for each item, with a subscription to all of them.
 func BenchmarkFlip(b *testing.B) {
-	const items, group = 1_000_000, 1000
-	for _, space := range []string{"v", "d"} {
-		for _, kind := range []string{"join", "drop"} {
-			b.Run(space+"/"+kind, func(b *testing.B) {
-				for b.Loop() {
-					b.StopTimer()
-					l := newLab(b, 1)
-					l.durable = []string{"d/*"}
-					l.ms = map[crdt.Origin]*Machine{}
-					l.add(b, 1)
-					l.step(1, Install{founded(1, 1)})
-					id := uint64(0)
-					change := func(fn func(*crdt.ORSetTx[string], string) error) {
-						for i := 0; i < items; i += group {
-							id++
-							l.step(1, Update{ID: id, Key: fmt.Sprint(space, "/", i/group%10),
-								Mutate: func(t *crdt.Tx) error {
-									for j := range group {
-										if err := fn(addOne.Mutator(t), fmt.Sprintf("element%07d", i+j)); err != nil {
-											return err
-										}
-									}
-									return nil
-								}})
-						}
+	for _, items := range []int{100_000, 1_000_000} {
+		for _, space := range []string{"v", "d"} {
+			for _, kind := range []string{"join", "drop", "keys"} {
+				b.Run(fmt.Sprintf("%d/%s/%s", items, space, kind), func(b *testing.B) {
+					for b.Loop() {
+						b.StopTimer()
+						flip(b, items, space, kind)
 					}
-					change(func(s *crdt.ORSetTx[string], e string) error { return s.Add(e) })
-					l.add(b, 2)
-					v := with(viewOf(2, 1), 2)
-					if kind == "drop" {
-						l.step(1, Install{v})
-						l.step(2, Install{v})
-						l.drain()
-						l.mute = true
-						change(func(s *crdt.ORSetTx[string], e string) error { return s.Remove(e) })
-						l.mute = false
-						l.longest = 0
-						l.now = l.now.Add(time.Minute)
-					} else {
-						l.step(1, Install{v})
-						l.step(2, Install{v})
+				})
+			}
+		}
+	}
+}
+
+func flip(b *testing.B, items int, space, kind string) {
+	l := newLab(b, 1)
+	l.durable = []string{"d/*"}
+	l.ms = map[crdt.Origin]*Machine{}
+	l.add(b, 1)
+	l.step(1, Install{founded(1, 1)})
+	id := uint64(0)
+	const group = 1000
+	change := func(fn func(*crdt.ORSetTx[string], string) error) {
+		for i := 0; i < items; {
+			id++
+			key, n := fmt.Sprint(space, "/", i/group%10), group
+			if kind == "keys" {
+				key, n = fmt.Sprint(space, "/", i), 1
+			}
+			l.step(1, Update{ID: id, Key: key, Mutate: func(t *crdt.Tx) error {
+				for j := range n {
+					if err := fn(addOne.Mutator(t), fmt.Sprintf("element%07d", i+j)); err != nil {
+						return err
 					}
-					b.StartTimer()
-					want := l.ms[1].Snapshot(keyspace.Volatile).Len() + l.ms[1].Snapshot(keyspace.Durable).Len()
-					for i := 0; ; i++ {
-						l.drain()
-						if l.ms[2].Snapshot(keyspace.Volatile).Len()+l.ms[2].Snapshot(keyspace.Durable).Len() == want {
-							break
-						}
-						if i > 10_000 {
-							b.Fatal(l.ms[2])
-						}
-						l.now = l.now.Add(10 * time.Millisecond)
-						l.step(1, Tick{})
-						l.step(2, Tick{})
-					}
-					b.ReportMetric(float64(l.longest.Milliseconds()), "ms/step")
-					b.ReportMetric(float64(l.longest.Nanoseconds())/items, "ns/item")
 				}
-			})
+				return nil
+			}})
+			i += n
+		}
+	}
+	change(func(s *crdt.ORSetTx[string], e string) error { return s.Add(e) })
+	l.add(b, 2)
+	if kind == "keys" {
+		l.step(2, Subscribe{ID: 1, All: true})
+	}
+	v := with(viewOf(2, 1), 2)
+	l.step(1, Install{v})
+	l.step(2, Install{v})
+	if kind == "drop" {
+		l.agree(b)
+		l.mute = true
+		change(func(s *crdt.ORSetTx[string], e string) error { return s.Remove(e) })
+		l.mute = false
+		l.now = l.now.Add(time.Minute)
+	}
+	clear(l.longest)
+	b.StartTimer()
+	l.agree(b)
+	for id, who := range map[crdt.Origin]string{2: "receiver", 1: "donor"} {
+		at := l.longest[id]
+		b.ReportMetric(float64(at.took.Microseconds())/1000, who+"-ms")
+		b.Logf("%s: %v, %s", who, at.took, at.what)
+	}
+}
+
+// agree steps two machines until they hold the same, and nothing waits.
+func (l *lab) agree(b *testing.B) {
+	count := func(id crdt.Origin) int {
+		return l.ms[id].Snapshot(keyspace.Volatile).Len() + l.ms[id].Snapshot(keyspace.Durable).Len()
+	}
+	for i := 0; ; i++ {
+		l.drain()
+		busy := false
+		for id := range crdt.Origin(2) {
+			for at := l.ms[id+1].Deadline(); !at.IsZero() && !at.After(l.now); at = l.ms[id+1].Deadline() {
+				l.step(id+1, Tick{})
+				busy = true
+				l.drain()
+			}
+		}
+		if !busy && count(1) == count(2) && !l.ms[2].spaces[0].IsLate() && !l.ms[2].spaces[1].IsLate() {
+			return
+		}
+		if i > 1000 {
+			b.Fatal(l.ms[2])
+		}
+		if !busy {
+			l.now = l.now.Add(10 * time.Millisecond)
 		}
 	}
 }

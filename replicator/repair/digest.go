@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -55,7 +54,7 @@ func (p *pull) addsUp() bool {
 }
 
 // Staged is what a repair has brought, and adds up to the donor's digest. It becomes part of the
-// store in one step however much it is. An item may come only together with the removal of the
+// store at one moment however much it is. An item may come only together with the removal of the
 // items that its event removed. No replica keeps which event removed what (crdt has no tombstones).
 // Half of a repair would show what was replaced beside what replaced it, or have a clock that calls
 // the other half removed.
@@ -71,20 +70,19 @@ type Staged struct {
 	fetch fetch
 }
 
-// Items returns the items that were fetched.
-func (g *Staged) Items() []crdt.Item { return g.fetch.all() }
+// Batches returns the items that were fetched. They must not be modified.
+func (g *Staged) Batches() (all [][]crdt.Item) {
+	for _, b := range g.fetch.batches {
+		all = append(all, b.items)
+	}
+	return all
+}
 
-// Merge makes what was staged part of the store. It takes into account what this replica has done
-// meanwhile. It fails, and changes nothing that counts, when the items make no sense.
-func (g *Staged) Merge(rep *crdt.Replica, ch *crdt.Changes) error {
-	if g.asked.Empty() && !rep.Store().Clock().Empty() {
-		return rep.Merge(g.Clock, g.fetch.names.Has, g.fetch.all(), ch)
-	}
-	absent := slices.Clone(g.gone)
-	for it := range rep.Store().In(g.Clock.Minus(g.asked), crdt.Dot{}) { // came meanwhile, and was removed there
-		if !g.fetch.names.Has(it.Dot) {
-			absent = append(absent, it.Dot)
-		}
-	}
-	return rep.MergeDiff(g.Clock, absent, g.fetch.all(), ch)
+// Merge begins to make what was staged part of the store. The merge takes into account what this
+// replica does meanwhile.
+func (g *Staged) Merge(rep *crdt.Replica) (*crdt.Merging, error) {
+	return rep.BeginMerge(crdt.Difference{
+		Clock: g.Clock, Items: g.Batches(), Absent: [][]crdt.Dot{g.gone},
+		Unsure: g.Clock.Minus(g.asked), Live: g.fetch.names.Has,
+	})
 }
