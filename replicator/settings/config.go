@@ -124,7 +124,7 @@ type Config struct {
 	PieceWindow int
 	// StepItems is how many items of what a repair has brought one step makes part of the store, and
 	// how many of the changes by that it then tells of. More is a quicker repair, less is shorter
-	// steps: everything else waits for one. Default 512, which is some 2 ms.
+	// steps: everything else waits for one. Default 256, which is some 2 ms.
 	StepItems int
 
 	planted
@@ -195,7 +195,7 @@ func (c Config) WithDefaults() Config {
 	config.Default(&c.DonorsMax, 4)
 	config.Default(&c.DonorExpiry, 10*time.Second)
 	config.Default(&c.PieceWindow, 8)
-	config.Default(&c.StepItems, 512)
+	config.Default(&c.StepItems, 256)
 	config.Default(&c.SuppliersMax, 3)
 	config.Default(&c.SketchCells, 1<<14)
 	config.Default(&c.SketchFrom, 1<<13)

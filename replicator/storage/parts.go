@@ -42,7 +42,7 @@ func (d *Writer) large(b *batch) bool {
 	return b.size() > d.limits.RowsMax || b.bytes > d.limits.BytesMax && b.put.len() > 1
 }
 
-// cutMost bounds the rows that one step looks at before the first part, and those that it sorts.
+// cutMost bounds the rows that one step looks at: before the first part, and for one part.
 const cutMost = 1 << 13
 
 // cut looks for drops that a union has brought back: the put is over the old row. It reports whether
@@ -83,13 +83,13 @@ const isCommitted = -1
 
 // part makes the next part.
 func (d *Writer) part(b *batch) Batch {
-	p, most := *b.parts, d.limits.RowsMax
+	p, most := *b.parts, min(d.limits.RowsMax, cutMost)
 	defer func() { b.after = p }()
 	switch {
 	case p.put == isCommitted:
 		return p.clear(b, most)
 	case p.marked < b.gone.n && b.gone.len() > most:
-		names, next := b.gone.dots(p.marked, min(most, cutMost))
+		names, next := b.gone.dots(p.marked, most)
 		slices.SortFunc(names, crdt.Dot.Compare)
 		p.marked = next
 		p.marks++
@@ -121,7 +121,7 @@ func (d *Writer) part(b *batch) Batch {
 // clear makes the next part once the clock is on disk.
 func (p *parts) clear(b *batch, most int) Batch {
 	out := Batch{Clock: b.clock, Digest: b.digest, Counts: p.counts}
-	if out.Drop, p.dropped = b.gone.dots(p.dropped, min(most, cutMost)); p.dropped == b.gone.n {
+	if out.Drop, p.dropped = b.gone.dots(p.dropped, most); p.dropped == b.gone.n {
 		out.Counts, out.Unmark = AllRows, p.marks
 		p.marks = 0
 	}

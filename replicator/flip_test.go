@@ -3,6 +3,7 @@ package replicator
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -10,6 +11,35 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
+
+// What one step costs of a repair, on both sides, does not depend on how much differs. Bytes that are
+// allocated stand for it: lists that grow, trees that are copied, clocks and messages that are made.
+func TestStepsOfARepairAreBounded(t *testing.T) {
+	bytes := func(items int, space, kind string) (most [2]int64) {
+		l := behind(t, items, space, kind)
+		l.gauge = func() int64 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return int64(m.TotalAlloc)
+		}
+		clear(l.longest)
+		l.agree(t)
+		return [2]int64{l.longest[1].cost, l.longest[2].cost}
+	}
+	for _, c := range []struct{ space, kind string }{{"d", "join"}, {"d", "drop"}, {"v", "keys"}} {
+		few, many := bytes(15_000, c.space, c.kind), bytes(60_000, c.space, c.kind)
+		for i, side := range []string{"donor", "receiver"} {
+			// a sketch grows with what differs, and is bounded by itself
+			if many[i] > 2*few[i]+2*16*sketchMax {
+				t.Errorf("%s/%s: a step of the %s allocates %d bytes, with 4 times as much %d",
+					c.space, c.kind, side, few[i], many[i])
+			}
+		}
+	}
+}
+
+// sketchMax is the default of Config.SketchMax.
+const sketchMax = 1 << 16
 
 // BenchmarkFlip says how long the longest step lasts of a replica that repairs a million items or
 // fewer, and of its donor, and which input that step took. "join" is an empty replica, "drop" one
@@ -21,7 +51,16 @@ func BenchmarkFlip(b *testing.B) {
 				b.Run(fmt.Sprintf("%d/%s/%s", items, space, kind), func(b *testing.B) {
 					for b.Loop() {
 						b.StopTimer()
-						flip(b, items, space, kind)
+						l := behind(b, items, space, kind)
+						runtime.LockOSThread()
+						b.StartTimer()
+						l.agree(b)
+						runtime.UnlockOSThread()
+						for id, name := range map[crdt.Origin]string{2: "receiver", 1: "donor"} { // order: named
+							at := l.longest[id]
+							b.ReportMetric(float64(at.cost)/1e6, name+"-ms")
+							b.Logf("%s: %v for %s", name, time.Duration(at.cost), at.what)
+						}
 					}
 				})
 			}
@@ -29,7 +68,8 @@ func BenchmarkFlip(b *testing.B) {
 	}
 }
 
-func flip(b *testing.B, items int, space, kind string) {
+// behind returns a machine 2 that has to be repaired from machine 1, see BenchmarkFlip.
+func behind(b testing.TB, items int, space, kind string) *lab {
 	l := newLab(b, 1)
 	l.durable = []string{"d/*"}
 	l.ms = map[crdt.Origin]*Machine{}
@@ -66,22 +106,18 @@ func flip(b *testing.B, items int, space, kind string) {
 	if kind == "drop" {
 		l.agree(b)
 		l.mute = true
+		l.step(1, Reachable{Origin: 2}) // else the updates are held back
 		change(func(s *crdt.ORSetTx[string], e string) error { return s.Remove(e) })
 		l.mute = false
+		l.step(1, Reachable{Origin: 2, Is: true})
 		l.now = l.now.Add(time.Minute)
 	}
 	clear(l.longest)
-	b.StartTimer()
-	l.agree(b)
-	for id, who := range map[crdt.Origin]string{2: "receiver", 1: "donor"} {
-		at := l.longest[id]
-		b.ReportMetric(float64(at.took.Microseconds())/1000, who+"-ms")
-		b.Logf("%s: %v, %s", who, at.took, at.what)
-	}
+	return l
 }
 
 // agree steps two machines until they hold the same, and nothing waits.
-func (l *lab) agree(b *testing.B) {
+func (l *lab) agree(b testing.TB) {
 	count := func(id crdt.Origin) int {
 		return l.ms[id].Snapshot(keyspace.Volatile).Len() + l.ms[id].Snapshot(keyspace.Durable).Len()
 	}
@@ -107,9 +143,10 @@ func (l *lab) agree(b *testing.B) {
 	}
 }
 
-// add starts a machine without a view.
-func (l *lab) add(b *testing.B, id crdt.Origin) {
-	m, err := New(settings.Config{Self: id, DurableKeys: l.durable}, rand.New(rand.NewPCG(1, uint64(id))), Loaded{})
+// add starts a machine without a view, whose log is too short to help.
+func (l *lab) add(b testing.TB, id crdt.Origin) {
+	cfg := settings.Config{Self: id, DurableKeys: l.durable, LogMax: 1000}
+	m, err := New(cfg, rand.New(rand.NewPCG(1, uint64(id))), Loaded{})
 	if err != nil {
 		b.Fatal(err)
 	}
