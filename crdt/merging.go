@@ -154,6 +154,7 @@ func (m *Merging) compare(most int) (cost int) {
 // nil if nothing did. What the donor knew of is decided by the donation.
 func (m *Merging) follow(e *Event, it *Item) {
 	switch {
+	case m.store.opt.Planted(defect.MergeAlone):
 	case !m.diff.Clock.Has(e.Dot):
 		m.next.apply(e, nil)
 	case it != nil:

@@ -252,12 +252,18 @@ func TestMergeInStepsIsOneAtOnce(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
-	for seed := range uint64(3000) {
-		if newMergeWorld(t, seed, defect.Of(defect.ClockBeforeItems)).run() != nil {
-			return
+	for name, planted := range map[string]defect.Set{
+		"the clock before the items": defect.Of(defect.ClockBeforeItems),
+		"writes that are lost":       defect.Of(defect.MergeAlone),
+	} {
+		noticed := false
+		for seed := uint64(0); seed < 3000 && !noticed; seed++ {
+			noticed = newMergeWorld(t, seed, planted).run() != nil
+		}
+		if !noticed {
+			t.Errorf("the planted defect went unnoticed: %s", name)
 		}
 	}
-	t.Error("a clock that comes before its items is not noticed")
 }
 
 // One step of a merge costs the same however much there is to merge, and however much is there, as
