@@ -141,7 +141,13 @@ func (s *Store) apply(g Group, ch *Changes) {
 	s.changing()
 	o, first, last := g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq
 	s.clock.Row(o).EachGap(first, last, func(a, b uint64) {
-		s.log.push(g[a-first:b-first+1], func(e *Event) *Item { return s.live.apply(e, ch) })
+		s.log.push(g[a-first:b-first+1], func(e *Event) *Item {
+			it := s.live.apply(e, ch)
+			if s.merging != nil {
+				s.merging.follow(e, it)
+			}
+			return it
+		})
 	})
 	s.clock.AddRange(o, first, last)
 }

@@ -188,13 +188,13 @@ func (c *contents) check(clock *Clock) error {
 	var sum Digest
 	items, bytes := 0, 0
 	var failed error
-	c.keys.tree.ascend("", func(ks keyItems) bool {
+	c.keys.tree.Ascend("", func(ks keyItems) bool {
 		failed = c.checkKey(ks, clock, &sum)
 		items, bytes = items+ks.items(), bytes+ks.bytes()
 		return failed == nil
 	})
 	if failed == nil {
-		failed = c.keys.tree.check()
+		failed = c.keys.tree.Check()
 	}
 	if failed != nil {
 		return failed
@@ -259,7 +259,7 @@ func (c *contents) checkKey(ks keyItems, clock *Clock, digest *Digest) error {
 	case ks.more != nil && items == 1 && sum.marks == nil:
 		return fmt.Errorf("crdt: key %q has a state for one plain item", key)
 	case ks.more != nil && ks.more.big != nil:
-		if err := errors.Join(ks.more.big.firsts.check(), ks.more.big.rest.check()); err != nil {
+		if err := errors.Join(ks.more.big.firsts.Check(), ks.more.big.rest.Check()); err != nil {
 			return fmt.Errorf("crdt: key %q: %w", key, err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/coterie-go/coterie/crdt/tree"
 )
 
 // Diff yields what only one of two states of a key shows: the items of before with false, those of
@@ -59,8 +61,8 @@ func differingPaths(before, now Reader) (paths []string) {
 	a, b := before.ks.more, now.ks.more
 	if a != nil && b != nil && before.prefix == now.prefix && a.big != nil && b.big != nil &&
 		!before.hides && !now.hides {
-		diffTrees(&a.big.firsts, &b.big.firsts, note)
-		diffTrees(&a.big.rest, &b.big.rest, note)
+		tree.Diff(&a.big.firsts, &b.big.firsts, note)
+		tree.Diff(&a.big.rest, &b.big.rest, note)
 	} else {
 		for _, r := range []Reader{before, now} {
 			for it := range r.Items("") {
@@ -70,91 +72,4 @@ func differingPaths(before, now Reader) (paths []string) {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
-
-// piece is what is left to look at of a tree: a node with all below it, or one entry.
-type piece[E entry] struct {
-	at     string // its place, or the node's low
-	node   *node[E]
-	height int
-	entry  E
-}
-
-// pieces are what is left of one side, the next one last.
-type pieces[E entry] []piece[E]
-
-func piecesOf[E entry](t *tree[E]) pieces[E] {
-	if t.root == nil {
-		return nil
-	}
-	height := 0
-	for n := t.root; n.kids != nil; n = n.kids[0] {
-		height++
-	}
-	return pieces[E]{{at: t.root.low, node: t.root, height: height}}
-}
-
-// open takes the next piece away, and leaves what a node holds in its place.
-func (p *pieces[E]) open() {
-	top := (*p)[len(*p)-1]
-	*p = (*p)[:len(*p)-1]
-	if top.node == nil {
-		return
-	}
-	for i := int(top.node.n) - 1; i >= 0; i-- {
-		next := piece[E]{at: top.node.at(i), height: top.height - 1}
-		if top.node.kids != nil {
-			next.node = top.node.kids[i]
-		} else {
-			next.entry = top.node.entries[i]
-		}
-		*p = append(*p, next)
-	}
-}
-
-// diffTrees calls fn with the places at which two trees differ, in order, and says how many nodes
-// it has opened. Both sides are walked in step: what both share comes up on both at the same time,
-// as long as the side that is behind, or whose node is higher, is opened first.
-func diffTrees[E entry](before, now *tree[E], fn func(place string)) (opened int) {
-	sides := [2]pieces[E]{piecesOf(before), piecesOf(now)}
-	open := func(side int) {
-		s := &sides[side]
-		if (*s)[len(*s)-1].node != nil {
-			opened++
-		}
-		s.open()
-	}
-	for {
-		x, y := sides[0].next(), sides[1].next()
-		switch {
-		case x == nil && y == nil:
-			return opened
-		case y == nil || x != nil && x.at < y.at:
-			if x.node == nil {
-				fn(x.at)
-			}
-			open(0)
-		case x == nil || y.at < x.at:
-			if y.node == nil {
-				fn(y.at)
-			}
-			open(1)
-		case x.node == y.node:
-			if x.node == nil && x.entry != y.entry {
-				fn(x.at)
-			}
-			sides[0], sides[1] = sides[0][:len(sides[0])-1], sides[1][:len(sides[1])-1]
-		case y.node == nil || x.node != nil && x.height >= y.height:
-			open(0)
-		default:
-			open(1)
-		}
-	}
-}
-
-func (p pieces[E]) next() *piece[E] {
-	if len(p) == 0 {
-		return nil
-	}
-	return &p[len(p)-1]
 }

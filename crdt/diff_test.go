@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/coterie-go/coterie/crdt/tree"
 )
 
 // naiveDiff compares two readers item by item.
@@ -145,8 +147,8 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 			now := change(c.add, c.remove, from)
 			changed := c.add + c.remove
 			var places int
-			opened := diffTrees(&before.ks.more.big.firsts, &now.ks.more.big.firsts, func(string) { places++ })
-			back := diffTrees(&now.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {})
+			opened := tree.Diff(&before.ks.more.big.firsts, &now.ks.more.big.firsts, func(string) { places++ })
+			back := tree.Diff(&now.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {})
 			if places != changed {
 				t.Fatalf("size %d: %d places differ, want %d", size, places, changed)
 			}
@@ -157,7 +159,7 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 			}
 			before = now
 		}
-		if opened := diffTrees(&before.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {}); opened != 0 {
+		if opened := tree.Diff(&before.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {}); opened != 0 {
 			t.Errorf("%d nodes were opened of the same tree", opened)
 		}
 	}

@@ -76,6 +76,52 @@ func ExampleGCounter() {
 	// Output: 60
 }
 
+// What a peer has and no log covers is merged in steps. Until the last one nothing of it shows, and
+// the replica can be read and written.
+func ExampleReplica_BeginMerge() {
+	add := func(e string) func(*crdt.Tx) error {
+		return crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(e) })
+	}
+	donor, r := crdt.NewReplica(1, crdt.StoreOptions{}), crdt.NewReplica(2, crdt.StoreOptions{})
+	var changes crdt.Changes
+	for _, e := range []string{"a", "b", "c"} {
+		if _, err := donor.Update("letters", 0, add(e), &changes); err != nil {
+			panic(err)
+		}
+	}
+	moment := donor.Store().Snapshot()
+	var items []crdt.Item
+	for it := range moment.Items() {
+		items = append(items, *it)
+	}
+	difference := crdt.Difference{Clock: moment.Clock(), Items: [][]crdt.Item{items}, Live: moment.Live}
+	var merging *crdt.Merging
+	merging, err := r.BeginMerge(difference)
+	if err != nil {
+		panic(err)
+	}
+	for done := false; !done; {
+		if done, err = merging.Work(2); err != nil {
+			panic(err)
+		}
+		fmt.Println("items:", r.Store().Len())
+	}
+	if _, err := r.Update("letters", 0, add("z"), &changes); err != nil {
+		panic(err)
+	}
+	changes.Reset()
+	var merged *crdt.Merged
+	for merged = merging.Take(); merged.Len() > 0; {
+		merged.Next(&changes)
+	}
+	fmt.Println("items:", r.Store().Len(), "new:", len(changes.Put), "in:", changes.Keys)
+	// Output:
+	// items: 0
+	// items: 0
+	// items: 0
+	// items: 4 new: 3 in: [letters]
+}
+
 // A replica holds many keys of different types under one clock. What a peer lacks is found by its
 // clock.
 func ExampleReplica() {

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/coterie-go/coterie/crdt/tree"
 )
 
 // keyItems is the live items of one key. Most keys hold one item and nothing else: it says
@@ -15,7 +17,13 @@ type keyItems struct {
 	more *keyState // for all other keys
 }
 
-func (k keyItems) place() string { return k.key() }
+// keyTree is the keys of a store.
+type keyTree = tree.Tree[keyItems, keyPlace]
+
+type keyPlace struct{}
+
+// Place returns the key.
+func (keyPlace) Place(k keyItems) string { return k.key() }
 
 // key returns the one copy of the key that items, trees and changes share, "" if it holds nothing.
 func (k keyItems) key() string {
@@ -90,9 +98,9 @@ func (k keyItems) one(path string) (it *Item, ok bool) {
 }
 
 // oneFor is one for the writer: c leads there afterwards, if it can.
-func (k keyItems) oneFor(path string, c *cursor[*Item]) (it *Item, ok bool) {
-	if k.more != nil && k.more.big != nil && k.more.big.rest.len == 0 {
-		return k.more.big.firsts.seek(path, c), true
+func (k keyItems) oneFor(path string, c *tree.Cursor[*Item, itemPath]) (it *Item, ok bool) {
+	if k.more != nil && k.more.big != nil && k.more.big.rest.Len() == 0 {
+		return k.more.big.firsts.Seek(path, c), true
 	}
 	return k.one(path)
 }

@@ -3,6 +3,8 @@ package crdt
 import (
 	"slices"
 	"sort"
+
+	"github.com/coterie-go/coterie/crdt/tree"
 )
 
 // keyState is the live items of a key that holds several, or has marks. Few items are a sorted slice, many a
@@ -29,8 +31,8 @@ const keySmallMax = 32
 // bigKey is the items of a key by path. Siblings are rare, so that all but the one with the lowest
 // dot live apart.
 type bigKey struct {
-	firsts tree[*Item]
-	rest   tree[*siblings]
+	firsts tree.Tree[*Item, itemPath]
+	rest   tree.Tree[*siblings, siblingsPath]
 }
 
 // siblings are the items at one path but the first, by dot; at least one. They never change.
@@ -39,14 +41,21 @@ type siblings struct {
 	items []*Item
 }
 
-func (s *siblings) place() string { return s.path }
+// itemPath and siblingsPath place what a key holds in its trees.
+type (
+	itemPath     struct{}
+	siblingsPath struct{}
+)
+
+func (itemPath) Place(it *Item) string        { return it.Path }
+func (siblingsPath) Place(s *siblings) string { return s.path }
 
 // clone returns a copy for changing at generation gen; stamps gives out the generations of trees.
 func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 	c := *k
 	c.gen, c.marks = gen, k.marks.clone()
 	if k.big != nil {
-		c.big = &bigKey{firsts: k.big.firsts.fork(stamps), rest: k.big.rest.fork(stamps)}
+		c.big = &bigKey{firsts: k.big.firsts.Fork(stamps), rest: k.big.rest.Fork(stamps)}
 	} else {
 		c.small = slices.Clone(k.small)
 	}
@@ -78,8 +87,8 @@ func (k *keyState) at(path string) []*Item {
 // one returns the only item at path; with siblings it returns nil and false, and at tells them all.
 func (k *keyState) one(path string) (it *Item, ok bool) {
 	if k.big != nil {
-		it = k.big.firsts.get(path)
-		if k.big.rest.len > 0 && k.big.rest.get(path) != nil {
+		it = k.big.firsts.Get(path)
+		if k.big.rest.Len() > 0 && k.big.rest.Get(path) != nil {
 			return nil, false
 		}
 		return it, true
@@ -112,16 +121,16 @@ func (k *keyState) edges() (first, last *Item) {
 	case k.big == nil:
 		return k.small[0], k.small[len(k.small)-1]
 	}
-	return k.big.firsts.edges()
+	return k.big.firsts.Edges()
 }
 
 // put enters it, and takes away at once those siblings at its path that removes names. c, which may
 // be nil, may lead there.
-func (k *keyState) put(it *Item, removes []Dot, c *cursor[*Item]) {
+func (k *keyState) put(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
 	k.around(it, func() { k.insert(it, removes, c) })
 }
 
-func (k *keyState) insert(it *Item, removes []Dot, c *cursor[*Item]) {
+func (k *keyState) insert(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
 	if k.big != nil {
 		k.putBig(it, removes, c)
 		return
@@ -147,14 +156,14 @@ func (k *keyState) insert(it *Item, removes []Dot, c *cursor[*Item]) {
 }
 
 // putBig first bets that nothing else stays at the path, which saves a second descent of the tree.
-func (k *keyState) putBig(it *Item, removes []Dot, c *cursor[*Item]) {
-	prev := k.big.firsts.set(it, c)
+func (k *keyState) putBig(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
+	prev := k.big.firsts.Set(it, c)
 	switch {
 	case prev == nil:
 		k.items++
 		k.paths++
 		return
-	case k.big.rest.len == 0 && slices.Contains(removes, prev.Dot):
+	case k.big.rest.Len() == 0 && slices.Contains(removes, prev.Dot):
 		return
 	}
 	k.items++
@@ -184,9 +193,11 @@ func (k *keyState) grow() {
 }
 
 // drop takes it away, which must be there. c, which may be nil, may lead there.
-func (k *keyState) drop(it *Item, c *cursor[*Item]) { k.around(it, func() { k.remove(it, c) }) }
+func (k *keyState) drop(it *Item, c *tree.Cursor[*Item, itemPath]) {
+	k.around(it, func() { k.remove(it, c) })
+}
 
-func (k *keyState) remove(it *Item, c *cursor[*Item]) {
+func (k *keyState) remove(it *Item, c *tree.Cursor[*Item, itemPath]) {
 	k.items--
 	if k.big == nil {
 		i := k.searchSmall(it.Path, it.Dot)
@@ -197,8 +208,8 @@ func (k *keyState) remove(it *Item, c *cursor[*Item]) {
 		}
 		return
 	}
-	if k.big.rest.len == 0 || k.big.rest.get(it.Path) == nil {
-		k.big.firsts.remove(it.Path, c)
+	if k.big.rest.Len() == 0 || k.big.rest.Get(it.Path) == nil {
+		k.big.firsts.Remove(it.Path, c)
 		k.paths--
 		return
 	}
@@ -207,7 +218,7 @@ func (k *keyState) remove(it *Item, c *cursor[*Item]) {
 
 // at returns the siblings at path, by dot, in a slice of the caller's own.
 func (b *bigKey) at(path string) []*Item {
-	first := b.firsts.get(path)
+	first := b.firsts.Get(path)
 	if first == nil {
 		return nil
 	}
@@ -217,8 +228,8 @@ func (b *bigKey) at(path string) []*Item {
 // with returns a first item and its siblings, in a slice of the caller's own.
 func (b *bigKey) with(first *Item) []*Item {
 	all := []*Item{first}
-	if b.rest.len > 0 {
-		if s := b.rest.get(first.Path); s != nil {
+	if b.rest.Len() > 0 {
+		if s := b.rest.Get(first.Path); s != nil {
 			all = append(all, s.items...)
 		}
 	}
@@ -228,23 +239,23 @@ func (b *bigKey) with(first *Item) []*Item {
 // set makes items, in any order and at least one, those at their path. It takes the slice over.
 func (b *bigKey) set(items []*Item) {
 	slices.SortFunc(items, func(x, y *Item) int { return x.Dot.Compare(y.Dot) })
-	b.firsts.set(items[0], nil)
+	b.firsts.Set(items[0], nil)
 	path := items[0].Path
 	switch {
 	case len(items) > 1:
-		b.rest.set(&siblings{path, items[1:]}, nil)
-	case b.rest.len > 0 && b.rest.get(path) != nil:
-		b.rest.remove(path, nil)
+		b.rest.Set(&siblings{path, items[1:]}, nil)
+	case b.rest.Len() > 0 && b.rest.Get(path) != nil:
+		b.rest.Remove(path, nil)
 	}
 }
 
 // ascend calls fn with the items from path on, by path and dot, until it returns false.
 func (b *bigKey) ascend(path string, fn func(*Item) bool) {
-	if b.rest.len == 0 {
-		b.firsts.ascend(path, fn)
+	if b.rest.Len() == 0 {
+		b.firsts.Ascend(path, fn)
 		return
 	}
-	b.firsts.ascend(path, func(first *Item) bool {
+	b.firsts.Ascend(path, func(first *Item) bool {
 		for _, it := range b.with(first) {
 			if !fn(it) {
 				return false

@@ -1,13 +1,15 @@
 package crdt
 
+import "github.com/coterie-go/coterie/crdt/tree"
+
 // keyTable is the keys of a store that hold something. What it hands out for changing belongs to the
 // writer; what a snapshot or a view has is never changed again.
 type keyTable struct {
 	gen    uint64 // of what the writer owns; a snapshot raises it
 	stamps uint64 // the last generation given to a tree
-	tree   tree[keyItems]
-	recent keyItems      // the one sought or changed last, none after it emptied
-	cursor cursor[*Item] // where the transaction looked last: what it writes there needs no second search
+	tree   keyTree
+	recent keyItems                     // the one sought or changed last, none after it emptied
+	cursor tree.Cursor[*Item, itemPath] // where the transaction looked last: a write there needs no search
 }
 
 // get returns what a key holds. Read only.
@@ -15,7 +17,7 @@ func (t *keyTable) get(key string) keyItems {
 	if t.recent.key() == key {
 		return t.recent
 	}
-	ks := t.tree.get(key)
+	ks := t.tree.Get(key)
 	if ks != (keyItems{}) {
 		t.recent = ks
 	}
@@ -24,8 +26,8 @@ func (t *keyTable) get(key string) keyItems {
 
 // set makes ks, which is something, what its key holds.
 func (t *keyTable) set(ks keyItems) {
-	if !t.tree.replace(ks) {
-		t.tree.set(ks, nil)
+	if !t.tree.Replace(ks) {
+		t.tree.Set(ks, nil)
 	}
 	t.recent = ks
 }
@@ -53,7 +55,7 @@ func (t *keyTable) put(it *Item, removes []Dot) keyItems {
 	}
 	ks := t.writable(it.Key)
 	ks.put(it, removes, &t.cursor)
-	t.cursor.root = nil
+	t.cursor.Drop()
 	ks.enter(it)
 	return keyItems{more: ks}
 }
@@ -65,7 +67,7 @@ func (t *keyTable) drop(it *Item) {
 		return
 	}
 	t.writable(it.Key).drop(it, &t.cursor)
-	t.cursor.root = nil
+	t.cursor.Drop()
 }
 
 // leave counts out an item that was taken from its key, and returns what the key holds then.
@@ -85,12 +87,20 @@ func (t *keyTable) leave(it *Item) keyItems {
 
 // remove forgets a key that holds nothing.
 func (t *keyTable) remove(key string) {
-	t.tree.remove(key, nil)
+	t.tree.Remove(key, nil)
 	t.recent = keyItems{}
 }
 
+// branch returns a copy for changing. Neither sees what is done to the other.
+func (t *keyTable) branch() keyTable {
+	b := *t
+	b.tree = t.fork()
+	b.gen, b.stamps, b.recent, b.cursor = t.gen, t.stamps, keyItems{}, tree.Cursor[*Item, itemPath]{}
+	return b
+}
+
 // fork returns all keys, which are never changed again.
-func (t *keyTable) fork() tree[keyItems] {
+func (t *keyTable) fork() keyTree {
 	t.gen++
-	return t.tree.fork(&t.stamps)
+	return t.tree.Fork(&t.stamps)
 }

@@ -31,4 +31,7 @@ func (s *Store) SetLiving(l *Living, ch *Changes) {
 	for _, key := range s.live.show(l) {
 		ch.touchKey(key)
 	}
+	if s.merging != nil {
+		s.merging.show(l)
+	}
 }

@@ -12,9 +12,18 @@ import (
 //
 // Invariants (check): what it says follows from the marks of the keys, and from the living origins.
 type markIndex struct {
-	owned   map[Origin]map[string]struct{} // keys in which an origin owns an item
-	deleted int                            // keys that are permanently deleted
-	litter  btree.Set[string]              // keys that hold what no reader is shown, or may
+	owned   map[Origin]*btree.Set[string] // keys in which an origin owns an item
+	deleted int                           // keys that are permanently deleted
+	litter  btree.Set[string]             // keys that hold what no reader is shown, or may
+}
+
+// branch returns a copy for changing. Neither sees what is done to the other.
+func (x *markIndex) branch() markIndex {
+	b := markIndex{deleted: x.deleted, litter: *x.litter.Copy(), owned: map[Origin]*btree.Set[string]{}}
+	for o, keys := range x.owned { // order: into a map
+		b.owned[o] = keys.Copy()
+	}
+	return b
 }
 
 // entered follows every insert into a key with marks.
@@ -23,13 +32,13 @@ func (x *markIndex) entered(ks keyItems, it *Item, l *Living) {
 	case kindOf(it.Path).owned():
 		keys := x.owned[it.Dot.Origin]
 		if keys == nil {
-			keys = map[string]struct{}{}
+			keys = &btree.Set[string]{}
 			if x.owned == nil {
-				x.owned = map[Origin]map[string]struct{}{}
+				x.owned = map[Origin]*btree.Set[string]{}
 			}
 			x.owned[it.Dot.Origin] = keys
 		}
-		keys[it.Key] = struct{}{}
+		keys.Insert(it.Key)
 	case it.Path == deletedPath && ks.marks().deleted == 1:
 		x.deleted++
 	}
@@ -41,7 +50,7 @@ func (x *markIndex) left(ks keyItems, it *Item, l *Living) {
 	switch {
 	case kindOf(it.Path).owned():
 		if keys := x.owned[it.Dot.Origin]; !ks.marks().owns(it.Dot.Origin) {
-			if delete(keys, it.Key); len(keys) == 0 {
+			if keys.Delete(it.Key); keys.Len() == 0 {
 				delete(x.owned, it.Dot.Origin)
 			}
 		}
@@ -69,7 +78,7 @@ func (x *markIndex) review(key string, ks keyItems, l *Living) {
 func (x *markIndex) changed(was, is *Living) (keys []string) {
 	for _, o := range slices.Sorted(maps.Keys(x.owned)) {
 		if was.Has(o) != is.Has(o) {
-			keys = append(keys, slices.Sorted(maps.Keys(x.owned[o]))...)
+			keys = append(keys, x.owned[o].Keys()...)
 		}
 	}
 	return keys
@@ -91,10 +100,10 @@ func (x *markIndex) next(from string) (key string, ok bool) {
 }
 
 // check holds the index against the marks of all keys.
-func (x *markIndex) check(keys *tree[keyItems], l *Living) error {
+func (x *markIndex) check(keys *keyTree, l *Living) error {
 	deleted, owned := 0, 0
 	var failed error
-	keys.ascend("", func(ks keyItems) bool {
+	keys.Ascend("", func(ks keyItems) bool {
 		m := ks.marks()
 		if m == nil {
 			if x.litter.Contains(ks.key()) {
@@ -110,7 +119,7 @@ func (x *markIndex) check(keys *tree[keyItems], l *Living) error {
 		return failed == nil
 	})
 	for _, keys := range x.owned { // order: counts
-		owned -= len(keys)
+		owned -= keys.Len()
 	}
 	if failed == nil && (deleted != x.deleted || owned != 0) {
 		failed = fmt.Errorf("crdt: %d keys are deleted forever, %d are counted; %d owners too many",
@@ -122,7 +131,7 @@ func (x *markIndex) check(keys *tree[keyItems], l *Living) error {
 func (x *markIndex) checkKey(ks keyItems, l *Living) error {
 	m, key := ks.marks(), ks.key()
 	for _, w := range m.owners {
-		if _, ok := x.owned[w.origin][key]; !ok {
+		if keys := x.owned[w.origin]; keys == nil || !keys.Contains(key) {
 			return fmt.Errorf("crdt: no index says that %v owns something in key %q", w.origin, key)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // the own items; MergeDiff spares it. An error changes nothing.
 func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
 	var absent []Dot
-	s.live.keys.tree.ascend("", func(ks keyItems) bool {
+	s.live.keys.tree.Ascend("", func(ks keyItems) bool {
 		ks.ascend("", func(it *Item) bool {
 			if donor.Has(it.Dot) && !live(it.Dot) {
 				absent = append(absent, it.Dot)
@@ -51,6 +51,7 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 		}
 	}
 	s.cover(donor)
+	s.merging.again()
 	return nil
 }
 
@@ -91,6 +92,7 @@ func (s *Store) Union(items []Item, ch *Changes) {
 	if s.opt.Planted(defect.UnionDrops) {
 		s.dropOthers(items, ch)
 	}
+	s.merging.again()
 }
 
 // Yield drops the items of which another store has another at the same dot, which no correct run
@@ -111,6 +113,7 @@ func (s *Store) Yield(items []Item, ch *Changes) (lower []Item, differ []Dot) {
 			s.live.kill(old, ch)
 		}
 	}
+	s.merging.again()
 	return lower, differ
 }
 

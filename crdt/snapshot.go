@@ -7,7 +7,7 @@ import (
 
 // Snapshot is the immutable state of a store at one moment. Any number of goroutines may read it.
 type Snapshot struct {
-	keys   tree[keyItems]
+	keys   keyTree
 	index  dotIndex
 	items  int
 	bytes  int
@@ -20,7 +20,7 @@ type Snapshot struct {
 // Keys yields, in order, the keys that begin with prefix and hold something that is shown.
 func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.keys.ascend(prefix, func(ks keyItems) bool {
+		s.keys.Ascend(prefix, func(ks keyItems) bool {
 			return strings.HasPrefix(ks.key(), prefix) &&
 				(ks.marks() != nil && readerOf(ks, s.living).Len() == 0 || yield(ks.key()))
 		})
@@ -28,10 +28,10 @@ func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 }
 
 // KeyCount counts the keys that hold something that is shown.
-func (s *Snapshot) KeyCount() int { return s.keys.len - s.hidden }
+func (s *Snapshot) KeyCount() int { return s.keys.Len() - s.hidden }
 
 // View returns the state of one key.
-func (s *Snapshot) View(key string) Reader { return readerOf(s.keys.get(key), s.living) }
+func (s *Snapshot) View(key string) Reader { return readerOf(s.keys.Get(key), s.living) }
 
 // Items yields all live items, by key, path and dot.
 func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
@@ -40,7 +40,7 @@ func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
 // in chunks can go on where it stopped.
 func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
-		s.keys.ascend(key, func(ks keyItems) bool {
+		s.keys.Ascend(key, func(ks keyItems) bool {
 			from := ""
 			if ks.key() == key {
 				from = path

@@ -41,6 +41,8 @@ type Store struct {
 	live   contents
 	log    eventLog
 	snap   *Snapshot // the last one, while nothing has changed since
+
+	merging *Merging // nil: no merge in steps is under way
 }
 
 const (
@@ -123,7 +125,7 @@ func (s *Store) Snapshot() *Snapshot {
 
 func (s *Store) String() string {
 	return fmt.Sprintf("store{keys %d, items %d, clock %v, floor %v, log %d, digest %v}",
-		s.live.keys.tree.len, s.Len(), s.clock, s.Floor(), s.LogLen(), s.Digest())
+		s.live.keys.tree.Len(), s.Len(), s.clock, s.Floor(), s.LogLen(), s.Digest())
 }
 
 // changing makes the clock the writer's own and forgets the last snapshot. Every change begins with
@@ -160,6 +162,11 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 func (s *Store) Check() error {
 	if err := s.live.check(s.clock); err != nil {
 		return err
+	}
+	if s.merging != nil {
+		if err := s.merging.check(); err != nil {
+			return err
+		}
 	}
 	return s.log.check(s.clock)
 }

@@ -35,6 +35,7 @@ var rules = []rule{
 	{"R4", "a repair comes from one pinned moment of the donor", "replicator",
 		[]string{"TestRepairComesFromOnePinnedMoment"}},
 	{"R4", "items before clocks (defect ClockBeforeItems)", "crdt", []string{"TestMergeInsertsBeforeItJoinsClocks"}},
+	{"R4", "writes beside a merge in steps (defect MergeAlone)", "crdt", []string{"TestMergeInStepsIsOneAtOnce"}},
 	{"R4", "a node that has not caught up neither donates nor acks", "replicator",
 		[]string{"TestJoinerThatIsNotFinishedNeitherDonatesNorAcks"}},
 	{"R5", "a union drops nothing (defect UnionDrops)", "crdt", []string{"TestUnionDropsNothing"}},

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -24,9 +26,16 @@ type lab struct {
 	n   int // replies without error
 	msg int
 
-	durable []string      // keys of machines that are added
-	mute    bool          // what is sent gets lost
-	longest time.Duration // step of the second machine
+	durable []string                 // keys of machines that are added
+	mute    bool                     // what is sent gets lost
+	gauge   func() int64             // of what steps cost
+	longest map[crdt.Origin]stepCost // of each machine's steps
+}
+
+// stepCost is what a step has cost, and what it was.
+type stepCost struct {
+	cost int64
+	what string
 }
 
 type packetBytes struct {
@@ -34,8 +43,10 @@ type packetBytes struct {
 	b        []byte
 }
 
-func newLab(b *testing.B, n int) *lab {
-	l := &lab{now: time.Unix(1, 0), ms: map[crdt.Origin]*Machine{}}
+func newLab(b testing.TB, n int) *lab {
+	l := &lab{
+		now: time.Unix(1, 0), ms: map[crdt.Origin]*Machine{}, longest: map[crdt.Origin]stepCost{}, gauge: threadTime,
+	}
 	var ids []crdt.Origin
 	for i := range n {
 		id := crdt.Origin(i + 1)
@@ -53,10 +64,10 @@ func newLab(b *testing.B, n int) *lab {
 }
 
 func (l *lab) step(id crdt.Origin, in Input) {
-	began := time.Now()
+	before := l.gauge()
 	e := l.ms[id].Step(l.now, in)
-	if id == 2 {
-		l.longest = max(l.longest, time.Since(began))
+	if cost := l.gauge() - before; cost > l.longest[id].cost {
+		l.longest[id] = stepCost{cost, kindOf(in)}
 	}
 	persist := slices.Clone(e.Persist)
 	defer func() {
@@ -75,6 +86,22 @@ func (l *lab) step(id crdt.Origin, in Input) {
 			l.n++
 		}
 	}
+}
+
+// threadTime is the processor time of this thread, in nanoseconds. Unlike the time on the wall it
+// leaves out what others take of the machine.
+func threadTime() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
+	return t.Nano()
+}
+
+// kindOf names an input, and what is received.
+func kindOf(in Input) string {
+	if r, ok := in.(Receive); ok {
+		return fmt.Sprintf("%T", r.Msg)
+	}
+	return fmt.Sprintf("%T", in)
 }
 
 func (l *lab) drain() {

@@ -46,8 +46,8 @@
 //   - A write that failed with a time-out is not rolled back: it lives here and still spreads.
 //   - Nothing is promised about several keys together.
 //   - A disk that has lost what it acknowledged is no witness of that any more.
-//   - Not every step is short: what a repair has brought is taken in one step, seconds for a
-//     million items.
+//   - Not every step is short: a group is applied whole, in one step, as is what a union of equal
+//     clocks has brought. What a repair has brought is taken in many.
 //
 // # Reading on
 //

@@ -99,7 +99,7 @@ func newStepPlay(t *testing.T, b []byte) *stepPlay {
 		BatchRowsMax: 2, FrameMax: 512, GroupMax: 4096, PushFlight: 1, PushWindow: 512, BacklogMax: 1024, LargeKey: 256,
 		PendingMax: 12, LogMax: 12,
 		DonorsMax:    2,
-		SuppliersMax: 2, SketchCells: 70, SketchFrom: 1, SketchMax: 128, PieceWindow: 2,
+		SuppliersMax: 2, SketchCells: 70, SketchFrom: 1, SketchMax: 128, PieceWindow: 2, StepItems: 3,
 	}
 	p := &stepPlay{world: newWorld(t, 1, cfg), rest: b}
 	switch len(b) % 4 {
@@ -108,7 +108,7 @@ func newStepPlay(t *testing.T, b []byte) *stepPlay {
 	case 1:
 		p.cfg.SketchCells, p.cfg.LogMax, p.cfg.SketchMax = -1, 1, 64
 	case 2:
-		p.cfg.BatchRowsMax, p.cfg.SketchFrom = 0, 0
+		p.cfg.BatchRowsMax, p.cfg.SketchFrom, p.cfg.StepItems = 0, 0, 0
 	}
 	for range 3 {
 		p.begin(nil, 0)

@@ -55,7 +55,7 @@ func (m *Machine) onInstall(v replica.View) {
 	for _, s := range m.spaces {
 		s.restart()
 		s.pusher.PushAll()
-		s.repairs.puller.Forget(m.site.Left)
+		s.repairs.forget(m.site.Left)
 	}
 }
 

@@ -109,6 +109,9 @@ func (m *Machine) Step(now time.Time, in Input) *effect.Effects {
 		m.transit.onReachable(in.Origin, in.Is)
 	case Tick:
 	}
+	for _, s := range m.spaces {
+		s.FollowLate()
+	}
 	m.onTime()
 	m.finish()
 	return &m.site.Eff
@@ -230,6 +233,9 @@ func (m *Machine) Deadline() time.Time {
 	}
 	if at, ok := m.spaces[keyspace.Durable].Disk.Due(); ok {
 		d = timer.Earliest(d, at)
+	}
+	for _, s := range m.spaces {
+		d = timer.Earliest(d, s.Deadline())
 	}
 	if !m.site.Member {
 		return d

@@ -100,6 +100,7 @@ func newModel(rt *rapid.T) *model {
 		PushFlight:   rapid.IntRange(1, 3).Draw(rt, "flight"),
 		LogMax:       rapid.SampledFrom([]int{1, 8, 1 << 18}).Draw(rt, "log"),
 		PieceWindow:  rapid.IntRange(1, 4).Draw(rt, "pieces"),
+		StepItems:    rapid.SampledFrom([]int{1, 3, 256}).Draw(rt, "items in a step"),
 		DonorsMax:    rapid.IntRange(1, 3).Draw(rt, "donors"),
 		SuppliersMax: rapid.IntRange(1, 3).Draw(rt, "suppliers"),
 		SketchCells:  rapid.SampledFrom([]int{-1, 70, 2000}).Draw(rt, "cells"),

@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -17,6 +18,7 @@ type repairs struct {
 	*replica.Replica
 	intake  *exchange.Intake
 	puller  *repair.Puller
+	taking  *taking   // nil: nothing is being taken
 	alarmAt time.Time // digest alarms before this are not acted upon
 }
 
@@ -137,35 +139,98 @@ func (r *repairs) onRefuse(p *replica.Peer, msg *wire.Refuse) {
 	r.take(r.puller.OnRefuse(p.ID, msg.Session))
 }
 
-// onTime goes on with the repair that runs.
+// onTime goes on with the repair that runs, or with what it has brought.
 func (r *repairs) onTime() {
+	if r.taking != nil {
+		r.takeMore()
+		return
+	}
 	if at := r.puller.Deadline(); r.puller.Running() && !r.Now.Before(at) {
 		r.take(r.puller.OnTime())
 	}
 }
 
-// take makes what adds up part of the store.
+// taking is what a repair has brought and is being made part of the store.
+type taking struct {
+	*repair.Staged
+	merge *crdt.Merging
+}
+
+// take begins to make what adds up part of the store.
 func (r *repairs) take(g *repair.Staged) {
 	if g == nil {
 		return
 	}
-	p := r.Peer(g.From)
 	if g.Union {
-		r.unite(p, g)
+		r.puller.Taken()
+		r.unite(r.Peer(g.From), g)
 		return
 	}
-	if g.Merge(r.Items, &r.Changes) != nil {
-		r.Changes.Reset()
-		r.Malformed(p)
-		repairHost{r}.Broken(g.From, g.Since)
+	m, err := g.Merge(r.Items)
+	if err != nil {
+		r.refuse(g)
 		return
 	}
-	r.repaired(g)
-	r.Absorb()
-	r.LearnContent(p, g.Clock)
+	r.taking = &taking{Staged: g, merge: m}
+	r.takeMore()
+}
+
+// takeMore goes on for one step. What was taken counts at once when it is complete, and not before.
+func (r *repairs) takeMore() {
+	g := r.taking
+	done, err := g.merge.Work(r.Cfg.StepItems)
+	switch {
+	case err != nil:
+		r.taking = nil
+		r.refuse(g.Staged)
+		return
+	case !done:
+		return
+	}
+	r.taking = nil
+	r.puller.Taken()
+	r.AbsorbLater(g.merge.Take())
+	r.repaired(g.Staged)
 	r.intake.Release()
-	// What the donor has got since comes from its log. The donor may lack what is here.
-	r.TellClock(p, true)
+	if p := r.Peer(g.From); p != nil {
+		r.LearnContent(p, g.Clock)
+		// What the donor has got since comes from its log. The donor may lack what is here.
+		r.TellClock(p, true)
+	}
+}
+
+// refuse drops what makes no sense.
+func (r *repairs) refuse(g *repair.Staged) {
+	r.puller.Taken()
+	repairHost{r}.Malformed(g.From)
+	repairHost{r}.Broken(g.From, g.Since)
+}
+
+// forget ends what members that have left have a part in: they are not asked any more, and what one of them has
+// given is not taken, because the members that are left have told each other what they know of it.
+func (r *repairs) forget(left func(crdt.Origin) bool) {
+	r.puller.Forget(left)
+	if r.taking != nil && left(r.taking.From) {
+		repairHost{r}.Broken(r.taking.From, r.taking.Since)
+		r.stop()
+	}
+}
+
+// stop forgets the repair without a word.
+func (r *repairs) stop() {
+	if r.taking != nil {
+		r.taking.merge.Drop()
+		r.taking = nil
+	}
+	r.puller.Stop()
+}
+
+// deadline is when to call onTime; zero: never.
+func (r *repairs) deadline() time.Time {
+	if r.taking != nil {
+		return r.Now
+	}
+	return r.puller.Deadline()
 }
 
 func (r *repairs) repaired(g *repair.Staged) {
@@ -176,7 +241,7 @@ func (r *repairs) repaired(g *repair.Staged) {
 // unite adds what an equal clock's store has and this one lost. If this replica has moved on, lost
 // items cannot be told from removed ones any more: then the next alarm tries again.
 func (r *repairs) unite(p *replica.Peer, g *repair.Staged) {
-	items := g.Items()
+	items := slices.Concat(g.Batches()...)
 	r.agree(p, items)
 	if !g.Clock.Equal(r.Content()) {
 		repairHost{r}.Broken(g.From, g.Since)

@@ -67,7 +67,7 @@ func (s *space) onTime() {
 // deadline is when there is something to do, zero: nothing that is known yet.
 func (s *space) deadline() time.Time {
 	return timer.Earliest(s.intake.Deadline(), s.reads.Deadline(), s.compares.Deadline(), s.settlement.Deadline(),
-		s.holding.Deadline(), s.lookback.Deadline(), s.repairs.puller.Deadline())
+		s.holding.Deadline(), s.lookback.Deadline(), s.repairs.deadline())
 }
 
 // retryReads asks again for what reads, and writes that changed nothing, wait for.
@@ -196,7 +196,7 @@ func (s *space) took(g crdt.Group, err error) bool {
 
 // leave forgets what is under way, when this replica is no member any more.
 func (s *space) leave() {
-	s.repairs.puller.Stop()
+	s.repairs.stop()
 	s.intake.Leave()
 	s.gaps.AskAgain()
 	s.reads.Leave()

@@ -16,6 +16,7 @@ type subscriptions struct {
 	*replica.Site
 	subscription.Subscriptions
 	replicas [keyspace.Count]*replica.Replica
+	late     map[string]struct{} // keys that were noted for a merge which is still being followed
 }
 
 // add registers, and tells what there is already.
@@ -45,6 +46,10 @@ func (b *subscriptions) Touch(r *replica.Replica) {
 	if !b.Any() {
 		return
 	}
+	if r.FollowsLate() {
+		b.touchLate(r)
+		return
+	}
 	some := false
 	for _, k := range r.Changes.Keys {
 		some = r.Owns(k) && b.Begin(k) || some
@@ -69,8 +74,28 @@ func (b *subscriptions) Touch(r *replica.Replica) {
 	}
 }
 
+// touchLate notes the keys of a merge, each once. Their values are those after the merge, the first
+// time already.
+func (b *subscriptions) touchLate(r *replica.Replica) {
+	for _, k := range r.Changes.Keys {
+		if _, noted := b.late[k]; noted || !r.Owns(k) || !b.Follows(k) {
+			continue
+		}
+		if b.late == nil {
+			b.late = map[string]struct{}{}
+		}
+		b.late[k] = struct{}{}
+		b.Changed(k)
+	}
+}
+
 // notify tells each subscription once what the step has changed.
-func (b *subscriptions) notify() { b.Take(func(id uint64, key string) { b.tell(id, key, true) }) }
+func (b *subscriptions) notify() {
+	b.Take(func(id uint64, key string) { b.tell(id, key, true) })
+	if !slices.ContainsFunc(b.replicas[:], (*replica.Replica).IsLate) {
+		b.late = nil
+	}
+}
 
 // tell hands the value of a key to a subscription; of one that holds nothing only that it came to
 // that.

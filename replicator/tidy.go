@@ -140,6 +140,10 @@ func (t *tidying) confirmExpiry(space keyspace.Space, err error) {
 
 // expireConfirmed removes the keys of which no majority knows a later change either.
 func (t *tidying) expireConfirmed(s *space) {
+	if s.IsLate() { // a write may have come of which the keys have not been told
+		t.expiry.forgetConfirmed(s.ID)
+		return
+	}
 	for _, key := range t.expiry.confirmed(s.ID) {
 		if !t.move.movesKey(key) && s.took(s.Items.Update(key, 0, removeAll, &s.Changes)) {
 			t.Counters.Expired++

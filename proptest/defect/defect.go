@@ -13,6 +13,8 @@ const (
 	LoadUnverified
 	// ClockBeforeItems breaks R4: a merge joins the clocks first and so inserts nothing.
 	ClockBeforeItems
+	// MergeAlone breaks R4: what is written while a merge in steps is under way is lost at its end.
+	MergeAlone
 	// UnionDrops breaks R5: a union drops what the other side lacks.
 	UnionDrops
 	// ShowRemoved breaks R8: items of removed nodes are shown until they are swept.

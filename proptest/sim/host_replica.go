@@ -90,7 +90,7 @@ func (d *replicaHost) config() settings.Config {
 		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.ID(),
 		DurableKeys: options.DurableKeys(&d.p.w.opt), LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
-		SuppliersMax: 2,
+		SuppliersMax: 2, StepItems: o.BatchRows,
 	}
 	if !c.Reserved {
 		c.Expire = o.ExpireRules(d.p.uid)

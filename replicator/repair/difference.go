@@ -1,10 +1,6 @@
 package repair
 
-import (
-	"slices"
-
-	"github.com/coterie-go/coterie/crdt"
-)
+import "github.com/coterie-go/coterie/crdt"
 
 // difference is which of the dots that both clocks have are alive on one side only. Three ways lead
 // to it, each tried when the one before has failed: a sketch; a sketch with another key; the
@@ -18,9 +14,9 @@ type difference struct {
 
 	way    way
 	found  bool
-	within *crdt.Clock // the dots that both clocks have
-	gone   []crdt.Dot  // alive here, removed there
-	kept   []crdt.Dot  // alive there, removed here
+	within *crdt.Clock  // the dots that both clocks have
+	gone   [][]crdt.Dot // alive here, removed there; in batches, each sorted
+	kept   [][]crdt.Dot // alive there, removed here; likewise
 	sketch sketching
 	ranges ranging
 }
@@ -75,8 +71,16 @@ func (d *difference) drive() (busy bool) {
 func (d *difference) end() {
 	d.found = true
 	d.sketch, d.ranges = sketching{}, ranging{}
-	slices.SortFunc(d.gone, crdt.Dot.Compare)
-	slices.SortFunc(d.kept, crdt.Dot.Compare)
+}
+
+// note enters what was found.
+func (d *difference) note(gone, kept []crdt.Dot) {
+	if len(gone) > 0 {
+		d.gone = append(d.gone, gone)
+	}
+	if len(kept) > 0 {
+		d.kept = append(d.kept, kept)
+	}
 }
 
 // clockOf makes a clock of sorted dots.

@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -11,8 +10,11 @@ import (
 // digest that the donor has told (R5). What is alive there and was removed here cannot be summed
 // here; the donor is asked for its sum.
 type digestCheck struct {
-	rest *crdt.Clock // removed here, alive there, not asked about yet
-	kept crdt.Digest // the sum of what was
+	rest []*crdt.Clock // removed here, alive there, not asked about yet
+	kept crdt.Digest   // the sum of what was
+
+	batch, at int         // the next of what is alive here and was removed there to be summed
+	gone      crdt.Digest // the sum of those before
 
 	after crdt.Dot    // own items up to here that the donor's clock lacks are summed
 	mine  crdt.Digest // their sum
@@ -22,20 +24,40 @@ type digestCheck struct {
 // checkDigest sums up, and reports whether all is summed up that has to be.
 func (p *pull) checkDigest() (ready bool) {
 	w := &p.sums
-	for w.rest != nil && !w.rest.Empty() && p.q.room(p.from) {
-		runs := w.rest.Split([]uint64{partDots})
+	for len(w.rest) > 0 && p.q.room(p.from) {
+		runs := w.rest[0].Split([]uint64{partDots})
 		first, rest := runs[0].CutBytes(p.env.FrameMax / 2)
 		p.q.ask(p.from, aimKeptSum, first, nil, nil)
 		rest.Join(runs[1])
-		w.rest = rest
+		if w.rest[0] = rest; rest.Empty() {
+			w.rest = w.rest[1:]
+		}
 	}
-	if !w.done {
+	summed := p.sumGone()
+	if summed && !w.done {
 		sum, last := p.own.Sum(p.asked.Minus(p.clock), w.after, WorkItems)
 		w.mine = w.mine.Plus(sum)
 		w.after, w.done = last, last == (crdt.Dot{})
-		p.busy = !w.done
 	}
-	return w.done && (w.rest == nil || w.rest.Empty()) && !p.q.asking(aimKeptSum)
+	p.busy = p.busy || !w.done
+	return w.done && len(w.rest) == 0 && !p.q.asking(aimKeptSum)
+}
+
+// sumGone adds up some of what is alive here and was removed there, and reports whether that was the
+// last of it.
+func (p *pull) sumGone() (done bool) {
+	w := &p.sums
+	for most := WorkItems; w.batch < len(p.diff.gone); w.batch, w.at = w.batch+1, 0 {
+		for b := p.diff.gone[w.batch]; w.at < len(b); w.at++ {
+			if most--; most < 0 {
+				return false
+			}
+			if it, ok := p.own.Item(b[w.at]); ok {
+				w.gone = w.gone.Plus(p.own.Hash(it))
+			}
+		}
+	}
+	return true
 }
 
 // addsUp reports whether the sum of what is alive at the donor is the digest of the donor's moment.
@@ -46,16 +68,11 @@ func (p *pull) addsUp() bool {
 	if !p.asked.Empty() {
 		sum = sum.Plus(p.own.Digest()).Minus(p.sums.mine)
 	}
-	for _, d := range p.diff.gone {
-		if it, ok := p.own.Item(d); ok {
-			sum = sum.Minus(p.own.Hash(it))
-		}
-	}
-	return sum == p.digest
+	return sum.Minus(p.sums.gone) == p.digest
 }
 
 // Staged is what a repair has brought, and adds up to the donor's digest. It becomes part of the
-// store in one step however much it is. An item may come only together with the removal of the
+// store at one moment however much it is. An item may come only together with the removal of the
 // items that its event removed. No replica keeps which event removed what (crdt has no tombstones).
 // Half of a repair would show what was replaced beside what replaced it, or have a clock that calls
 // the other half removed.
@@ -67,24 +84,23 @@ type Staged struct {
 	Count uint64      // items that were fetched
 
 	asked *crdt.Clock
-	gone  []crdt.Dot
+	gone  [][]crdt.Dot
 	fetch fetch
 }
 
-// Items returns the items that were fetched.
-func (g *Staged) Items() []crdt.Item { return g.fetch.all() }
+// Batches returns the items that were fetched. They must not be modified.
+func (g *Staged) Batches() (all [][]crdt.Item) {
+	for _, b := range g.fetch.batches {
+		all = append(all, b.items)
+	}
+	return all
+}
 
-// Merge makes what was staged part of the store. It takes into account what this replica has done
-// meanwhile. It fails, and changes nothing that counts, when the items make no sense.
-func (g *Staged) Merge(rep *crdt.Replica, ch *crdt.Changes) error {
-	if g.asked.Empty() && !rep.Store().Clock().Empty() {
-		return rep.Merge(g.Clock, g.fetch.names.Has, g.fetch.all(), ch)
-	}
-	absent := slices.Clone(g.gone)
-	for it := range rep.Store().In(g.Clock.Minus(g.asked), crdt.Dot{}) { // came meanwhile, and was removed there
-		if !g.fetch.names.Has(it.Dot) {
-			absent = append(absent, it.Dot)
-		}
-	}
-	return rep.MergeDiff(g.Clock, absent, g.fetch.all(), ch)
+// Merge begins to make what was staged part of the store. The merge takes into account what this
+// replica does meanwhile.
+func (g *Staged) Merge(rep *crdt.Replica) (*crdt.Merging, error) {
+	return rep.BeginMerge(crdt.Difference{
+		Clock: g.Clock, Items: g.Batches(), Absent: g.gone,
+		Unsure: g.Clock.Minus(g.asked), Live: g.fetch.names.Has,
+	})
 }

@@ -6,8 +6,8 @@
 //
 // A [Puller] repairs one space of this replica. It has at most one repair at a time, from one donor,
 // with the help of other replicas. Both sides pin one moment of their store. What has come is
-// staged. When it adds up to the donor's digest, the Puller returns it as [Staged], to be taken in
-// one step.
+// staged. When it adds up to the donor's digest, the Puller returns it as [Staged], to be taken at
+// one moment.
 //
 // A [Donation] is one repair from the donor's side. [Donors] are all of them. A donation remembers
 // nothing of what was sent: a question that is repeated is answered again.

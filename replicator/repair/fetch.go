@@ -245,12 +245,3 @@ func (f *fetch) distrust() bool {
 	f.enqueue(again, true)
 	return !again.Empty()
 }
-
-// all returns what was fetched, as a merge takes it.
-func (f *fetch) all() []crdt.Item {
-	items := make([]crdt.Item, 0, f.got)
-	for _, b := range f.batches {
-		items = append(items, b.items...)
-	}
-	return items
-}

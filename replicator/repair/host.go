@@ -118,4 +118,4 @@ type Cells struct {
 }
 
 // WorkItems bounds the items that one step walks over, per repair and side.
-const WorkItems = 1 << 14
+const WorkItems = 1 << 13

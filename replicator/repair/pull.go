@@ -99,10 +99,12 @@ func (p *pull) drive() (ready bool) {
 // foundDiff goes on after the search. A repair by union fetches what was lost here.
 func (p *pull) foundDiff() {
 	p.sums = digestCheck{}
-	if p.union {
-		p.fetch.enqueue(clockOf(p.diff.kept), true)
-	} else {
-		p.sums.rest = clockOf(p.diff.kept)
+	for _, kept := range p.diff.kept {
+		if p.union {
+			p.fetch.enqueue(clockOf(kept), true)
+		} else {
+			p.sums.rest = append(p.sums.rest, clockOf(kept))
+		}
 	}
 }
 

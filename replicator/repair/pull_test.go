@@ -147,6 +147,18 @@ func put(t *testing.T, r *crdt.Replica, from, to int) {
 }
 
 // A repair brings all of a donor's items to an empty replica, and after that what differs.
+// mergeAll makes what was staged part of a replica, a few items at a time.
+func mergeAll(rep *crdt.Replica, g *Staged) error {
+	m, err := g.Merge(rep)
+	for done := false; err == nil && !done; {
+		done, err = m.Work(100)
+	}
+	if err == nil {
+		m.Take()
+	}
+	return err
+}
+
 func TestRepairBringsWhatDiffers(t *testing.T) {
 	p := newPair(t)
 	var ch crdt.Changes
@@ -169,7 +181,7 @@ func TestRepairBringsWhatDiffers(t *testing.T) {
 		if g == nil || g.From != donorID || p.donors.Len() > 0 {
 			t.Fatalf("round %d: %+v, %d donations", round, g, p.donors.Len())
 		}
-		if err := g.Merge(p.rep, &ch); err != nil {
+		if err := mergeAll(p.rep, g); err != nil {
 			t.Fatal(err)
 		}
 		ch.Reset()
@@ -192,7 +204,7 @@ func TestRangesAreAskedForAtOnce(t *testing.T) {
 	var ch crdt.Changes
 	put(t, p.from, 0, 6000)
 	p.u.Begin(donorID, false)
-	if err := p.run().Merge(p.rep, &ch); err != nil {
+	if err := mergeAll(p.rep, p.run()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2500 {

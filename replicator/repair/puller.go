@@ -9,22 +9,26 @@ import (
 )
 
 // Puller is the repairs of one space of this replica, of which one runs at a time. What its methods
-// return, if anything, adds up, and has to be taken.
+// return, if anything, adds up, and has to be taken; Taken follows.
 //
-//	idle ──Begin──► pulling ──adds up──► idle, and Staged is returned
+//	idle ──Begin──► pulling ──adds up──► taking, Staged is returned ──Taken──► idle
 //	                  │ ▲
 //	                  │ └─ another donor
 //	                  └─ none: idle, and Host.Broken is called
 type Puller struct {
-	env Env
-	run *pull // nil: idle
+	env    Env
+	run    *pull // nil: idle, or taking
+	taking bool  // what has come is being made part of the store
 }
 
 // NewPuller makes an idle Puller.
 func NewPuller(env Env) *Puller { return &Puller{env: env} }
 
 // Running reports whether a repair is running.
-func (u *Puller) Running() bool { return u.run != nil }
+func (u *Puller) Running() bool { return u.run != nil || u.taking }
+
+// Taken ends the repair: what was staged is part of the store, or makes no sense.
+func (u *Puller) Taken() { u.taking = false }
 
 // Donor returns the donor of the repair that runs, 0: none does.
 func (u *Puller) Donor() crdt.Origin {
@@ -70,7 +74,7 @@ func (u *Puller) Begin(from crdt.Origin, union bool) {
 
 func (u *Puller) start(p *pull, asked *crdt.Clock, union bool) {
 	p.asked, p.union = asked.Clone(), union
-	u.run = p
+	u.run, u.taking = p, false
 	p.ask()
 }
 
@@ -134,6 +138,9 @@ func (u *Puller) OnRefuse(from crdt.Origin, session uint64) *Staged {
 // OnTime goes on with what needs no answer, or asks again.
 func (u *Puller) OnTime() *Staged {
 	p := u.run
+	if p == nil {
+		return nil
+	}
 	if p.busy {
 		return u.drive()
 	}
@@ -166,6 +173,7 @@ func (u *Puller) drive() *Staged {
 	if p.drive() {
 		if p.addsUp() || u.env.Defects.Planted(defect.TrustSketch) {
 			u.end()
+			u.taking = true
 			return p.staged()
 		}
 		u.doubt()
@@ -261,4 +269,4 @@ func (u *Puller) Forget(left func(crdt.Origin) bool) {
 }
 
 // Stop forgets the repair without a word: this replica is no member any more.
-func (u *Puller) Stop() { u.run = nil }
+func (u *Puller) Stop() { u.run, u.taking = nil, false }

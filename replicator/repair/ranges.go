@@ -80,21 +80,23 @@ func (d *difference) compareSums(x *question, sums []crdt.Digest) bool {
 
 // compareNames notes what is alive on one side only among dots, and what is still to be named.
 func (d *difference) compareNames(dots, names, rest *crdt.Clock) {
+	var gone, kept []crdt.Dot
 	for it := range d.own.In(dots, crdt.Dot{}) {
 		if !names.Has(it.Dot) {
-			d.gone = append(d.gone, it.Dot)
+			gone = append(gone, it.Dot)
 		}
 	}
 	for r := range names.Ranges() {
 		for seq := r.First; ; seq++ {
 			if dot := (crdt.Dot{Origin: r.Origin, Seq: seq}); !d.own.Live(dot) {
-				d.kept = append(d.kept, dot)
+				kept = append(kept, dot)
 			}
 			if seq == r.Last {
 				break
 			}
 		}
 	}
+	d.note(gone, kept)
 	if rest != nil {
 		d.ranges.differ = append(d.ranges.differ, rest)
 	}

@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"slices"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
 )
@@ -14,8 +16,9 @@ type sketching struct {
 	finder *crdt.DotFinder
 	own    *crdt.Sketcher
 	dec    *iblt.Decoder
-	theirs []iblt.Cell // came and not compared yet
-	wanted int         // cells asked for, all in all
+	theirs []iblt.Cell       // came and not compared yet
+	wanted int               // cells asked for, all in all
+	seen   map[crdt.Dot]bool // what the numbers have been turned into
 }
 
 // FirstCells is how many cells the donor sends without being asked: enough for some 30 differences.
@@ -24,7 +27,8 @@ const FirstCells = 64
 // Sizes of sketches.
 const (
 	leastCells = 1 << 10 // of a sketch that is made; making one is mostly the walk over the items
-	peelMost   = 1 << 13 // differences taken out of a sketch in one step
+	peelMost   = 1 << 12 // differences taken out of a sketch in one step
+	namesFrom  = 1 << 10 // differences for which names can cost less than cells
 )
 
 // sketchSize rounds up the number of cells to make.
@@ -117,7 +121,7 @@ func (d *difference) growSketch() (busy bool) {
 	have := k.dec.Len()
 	want := 5 * have / 2 // too many to tell how many
 	if n, ok := k.dec.Estimate(); ok {
-		if n > WorkItems/16 && uint64(n) > (d.theirs+uint64(d.own.Len()))/8 {
+		if n > namesFrom && uint64(n) > (d.theirs+uint64(d.own.Len()))/8 {
 			d.goByRanges() // an eighth of all: then names cost less than cells, and so does making them
 			return true
 		}
@@ -131,21 +135,30 @@ func (d *difference) growSketch() (busy bool) {
 	return false
 }
 
-// readSketch turns the numbers back into dots.
+// readSketch turns some of the numbers back into dots, and reports whether there are more.
 func (d *difference) readSketch() (busy bool) {
 	k := &d.sketch
-	seen := make(map[crdt.Dot]bool, len(k.dec.Found()))
-	for _, id := range k.dec.Found() {
+	if k.seen == nil {
+		k.seen = map[crdt.Dot]bool{}
+	}
+	var gone, kept []crdt.Dot
+	found := k.dec.Found()[len(k.seen):]
+	for _, id := range found[:min(len(found), peelMost)] {
 		dot, ok := k.finder.Find(id)
-		if !ok || seen[dot] {
+		if !ok || k.seen[dot] {
 			return d.failSketch()
 		}
-		seen[dot] = true
+		k.seen[dot] = true
 		if d.own.Live(dot) {
-			d.gone = append(d.gone, dot)
+			gone = append(gone, dot)
 		} else {
-			d.kept = append(d.kept, dot)
+			kept = append(kept, dot)
 		}
+	}
+	slices.SortFunc(gone, crdt.Dot.Compare)
+	slices.SortFunc(kept, crdt.Dot.Compare)
+	if d.note(gone, kept); len(found) > peelMost {
+		return true
 	}
 	d.end()
 	return false

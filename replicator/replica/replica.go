@@ -31,6 +31,8 @@ type Replica struct {
 
 	questions uint64 // the number of the last that was asked for reads
 
+	late late // what was not followed yet
+
 	hash   [16]byte // of the content clock, while hashed
 	hashed bool
 
@@ -146,7 +148,9 @@ func (r *Replica) Absorb() {
 	}
 	r.Eff.Changed = r.Eff.Changed || len(r.Changes.Keys) > 0
 	if r.ID == keyspace.Durable {
-		r.Disk.Fold(r.Changes.Put, r.Changes.Dropped)
+		if !r.late.queue(&r.Changes) {
+			r.Disk.Fold(r.Changes.Put, r.Changes.Dropped)
+		}
 	}
 	r.Changes.Reset()
 }
@@ -157,7 +161,9 @@ func (r *Replica) Persist() {
 		return
 	}
 	st := storage.State{Clock: r.Content(), Digest: r.Store.Digest(), Seq: r.Items.Seq()}
-	r.Eff.Persist = append(r.Eff.Persist, r.Disk.Advance(r.Now, st))
+	if b, ok := r.Disk.Advance(r.Now, st); ok {
+		r.Eff.Persist = append(r.Eff.Persist, b)
+	}
 }
 
 // NoteAcks notes that the acks of a peer or of this replica, or whose acks count, have changed.

@@ -122,6 +122,10 @@ type Config struct {
 	// PieceWindow is how many questions of a repair may be out to one replica, each of which brings
 	// a frame; and how many parts of a message larger than a frame. Default 8.
 	PieceWindow int
+	// StepItems is how many items of what a repair has brought one step makes part of the store, and
+	// how many of the changes by that it then tells of. More is a quicker repair, less is shorter
+	// steps: everything else waits for one. Default 256, which is some 2 ms.
+	StepItems int
 
 	planted
 }
@@ -160,7 +164,7 @@ func (c Config) Validate() error {
 		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1},
 		{"LogBytesMax", c.LogBytesMax, 1},
 		{"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
-		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1},
+		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"StepItems", c.StepItems, 1},
 		{"SketchMax", c.SketchMax, repair.FirstCells},
 		{"BatchRowsMax", c.BatchRowsMax, 1}, {"BatchBytesMax", c.BatchBytesMax, 1},
 	} {
@@ -191,6 +195,7 @@ func (c Config) WithDefaults() Config {
 	config.Default(&c.DonorsMax, 4)
 	config.Default(&c.DonorExpiry, 10*time.Second)
 	config.Default(&c.PieceWindow, 8)
+	config.Default(&c.StepItems, 256)
 	config.Default(&c.SuppliersMax, 3)
 	config.Default(&c.SketchCells, 1<<14)
 	config.Default(&c.SketchFrom, 1<<13)

@@ -22,6 +22,7 @@ import (
 // not count; they are dropped after the start, before anything else is written. Only a union (R5)
 // puts rows within the old clock; each of them counts at once, as does each item that is united.
 type parts struct {
+	seen                 int         // of the batch's drops, for puts over them
 	marked, put, dropped int         // of the batch's drops, puts and drops
 	marks                int         // rows with names
 	counts               Counts      // of the rows, until all is written
@@ -38,31 +39,31 @@ func Cost(it *crdt.Item) int { return itemCost + len(it.Key) + len(it.Path) + le
 
 // large reports whether a batch has to be cut.
 func (d *Writer) large(b *batch) bool {
-	if len(b.put)+len(b.gone) > d.limits.RowsMax {
-		return true
-	}
-	bytes := 0
-	for _, it := range b.put {
-		bytes += Cost(it)
-	}
-	return bytes > d.limits.BytesMax && len(b.put) > 1
+	return b.size() > d.limits.RowsMax || b.bytes > d.limits.BytesMax && b.put.len() > 1
 }
 
-// cut makes a batch go in parts. A row that a union has brought back is put over the old one.
-func (d *Writer) cut(b *batch) {
-	p := &parts{counts: Covered, sum: d.digest}
-	b.drop = b.drop[:0]
-	for _, old := range b.gone {
+// cutMost bounds the rows that one step looks at: before the first part, and for one part.
+const cutMost = 1 << 13
+
+// cut looks for drops that a union has brought back: the put is over the old row. It reports whether
+// it has looked at all.
+func (d *Writer) cut(b *batch) (done bool) {
+	p := b.parts
+	for end := min(b.gone.n, p.seen+cutMost); p.seen < end; p.seen++ {
+		old := b.gone.at(p.seen)
 		if _, again := b.place[old.Dot]; !again {
-			b.drop = append(b.drop, old.Dot)
 			continue
 		}
 		if p.under == nil {
 			p.under = map[crdt.Dot]crdt.Digest{}
 		}
 		p.under[old.Dot] = d.sum(old)
+		b.gone.blank(p.seen)
 	}
-	b.parts = p
+	if done = p.seen == b.gone.n; done {
+		b.place = nil
+	}
+	return done
 }
 
 // resume goes on where a crash has cut a batch: what does not count is dropped.
@@ -70,8 +71,11 @@ func (d *Writer) resume(t PartialBatch) {
 	if t.Counts == AllRows {
 		return
 	}
-	d.out = &batch{drop: t.Drop, clock: d.clock, digest: d.digest, parts: &parts{marks: t.Marks, counts: t.Counts}}
-	d.out.parts.put = isCommitted
+	d.out = &batch{clock: d.clock, digest: d.digest, parts: &parts{marks: t.Marks, counts: t.Counts}}
+	for _, dot := range t.Drop {
+		d.out.gone.add(&crdt.Item{Dot: dot})
+	}
+	d.out.parts.put, d.out.parts.seen = isCommitted, d.out.gone.n
 }
 
 // isCommitted in place of the puts says that the clock is on disk.
@@ -79,15 +83,15 @@ const isCommitted = -1
 
 // part makes the next part.
 func (d *Writer) part(b *batch) Batch {
-	p, most := *b.parts, d.limits.RowsMax
+	p, most := *b.parts, min(d.limits.RowsMax, cutMost)
 	defer func() { b.after = p }()
 	switch {
 	case p.put == isCommitted:
 		return p.clear(b, most)
-	case p.marked < len(b.drop) && len(b.drop) > most:
-		names := slices.Clone(b.drop[p.marked:min(len(b.drop), p.marked+most)])
+	case p.marked < b.gone.n && b.gone.len() > most:
+		names, next := b.gone.dots(p.marked, most)
 		slices.SortFunc(names, crdt.Dot.Compare)
-		p.marked += len(names)
+		p.marked = next
 		p.marks++
 		mark := &crdt.Clock{}
 		for _, dot := range names {
@@ -95,11 +99,10 @@ func (d *Writer) part(b *batch) Batch {
 		}
 		return Batch{Mark: mark, MarkNo: p.marks, Clock: d.clock, Digest: p.sum, Counts: Covered}
 	}
-	n := d.fitting(b.put[p.put:])
-	out := Batch{Put: b.put[p.put : p.put+n], Clock: b.clock, Digest: b.digest}
-	p.put += n
+	out := Batch{Clock: b.clock, Digest: b.digest}
+	out.Put, p.put = b.put.take(p.put, most, d.limits.BytesMax)
 	switch {
-	case p.put < len(b.put) || p.marks == 0 && n+len(b.drop) > most:
+	case p.put < b.put.n || p.marks == 0 && len(out.Put)+b.gone.len() > most:
 		for _, it := range out.Put {
 			if d.clock.Has(it.Dot) {
 				p.sum = p.sum.Plus(d.sum(it)).Minus(p.under[it.Dot])
@@ -107,8 +110,8 @@ func (d *Writer) part(b *batch) Batch {
 		}
 		out.Clock, out.Digest, out.Counts = d.clock, p.sum, Covered
 	case p.marks == 0:
-		out.Drop = b.drop
-		p.put, p.dropped = isCommitted, len(b.drop)
+		out.Drop, p.dropped = b.gone.dots(0, b.gone.n)
+		p.put = isCommitted
 	default:
 		out.Counts, p.counts, p.put = Unmarked, Unmarked, isCommitted
 	}
@@ -117,25 +120,12 @@ func (d *Writer) part(b *batch) Batch {
 
 // clear makes the next part once the clock is on disk.
 func (p *parts) clear(b *batch, most int) Batch {
-	n := min(most, len(b.drop)-p.dropped)
-	out := Batch{Drop: b.drop[p.dropped : p.dropped+n], Clock: b.clock, Digest: b.digest, Counts: p.counts}
-	if p.dropped += n; p.dropped == len(b.drop) {
+	out := Batch{Clock: b.clock, Digest: b.digest, Counts: p.counts}
+	if out.Drop, p.dropped = b.gone.dots(p.dropped, most); p.dropped == b.gone.n {
 		out.Counts, out.Unmark = AllRows, p.marks
 		p.marks = 0
 	}
 	return out
-}
-
-// fitting says how many of these items fit in one part, at least one if there is any.
-func (d *Writer) fitting(items []*crdt.Item) int {
-	n, bytes := 0, 0
-	for n < min(len(items), d.limits.RowsMax) {
-		if bytes += Cost(items[n]); bytes > d.limits.BytesMax && n > 0 {
-			break
-		}
-		n++
-	}
-	return n
 }
 
 // wrotePart goes on after a part that was written, and reports whether that was the commit.
@@ -145,7 +135,7 @@ func (d *Writer) wrotePart(b *batch) (commit bool) {
 	if commit = was != isCommitted && b.parts.put == isCommitted; commit {
 		d.clock, d.digest = b.clock, b.digest
 	}
-	if b.parts.put == isCommitted && b.parts.dropped == len(b.drop) && b.parts.marks == 0 {
+	if b.parts.put == isCommitted && b.parts.dropped == b.gone.n && b.parts.marks == 0 {
 		d.out = nil
 	}
 	return commit

@@ -2,7 +2,7 @@ package storage
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -13,7 +13,7 @@ import (
 // meanwhile gathers in the next.
 //
 // Invariants: clock ⊆ out.clock ⊆ the content clock; next holds all that the content has and out,
-// or without one clock, has not.
+// or without one clock, has not, unless it is held.
 type Writer struct {
 	limits Limits
 	sum    func(*crdt.Item) crdt.Digest // the store's hash of an item
@@ -24,6 +24,7 @@ type Writer struct {
 	sent   bool        // the disk owes an answer; else out is in parts, and the next of them is due
 	next   batch
 	id     uint64
+	held   bool      // no batch begins: next lacks some of what the content has
 	hold   time.Time // no batch goes out before: the last has failed, or was sent less than WriteBehind ago
 	again  time.Time // no part of out goes out before: the last has failed
 }
@@ -48,6 +49,12 @@ func (d *Writer) LastID() uint64 { return d.id }
 // Fold adds what one call of the store did to the next batch.
 func (d *Writer) Fold(put, dropped []*crdt.Item) { d.next.fold(put, dropped) }
 
+// Hold says whether changes of the content are still to be folded. Until they are, no batch begins.
+func (d *Writer) Hold(held bool) {
+	d.held = held
+	d.next.dirty = d.next.dirty || held
+}
+
 // Limits are the settings of a Writer; settings.Config names them.
 type Limits struct {
 	RowsMax, BytesMax          int
@@ -64,12 +71,12 @@ type State struct {
 // batch gathers what becomes one transaction.
 type batch struct {
 	dirty bool             // there is something to write, if only the clock
-	put   []*crdt.Item     // nil: dropped again before it was written
+	put   rows             // blank: dropped again before it was written
+	bytes int              // what the rows of put take
 	place map[crdt.Dot]int // of an item in put
-	gone  []*crdt.Item     // what rows of earlier batches hold, to be dropped
+	gone  rows             // what rows of earlier batches hold, to be dropped; blank: a put is over it
 
 	// Set when it goes out.
-	drop   []crdt.Dot // the rows of gone
 	clock  *crdt.Clock
 	digest crdt.Digest
 	own    uint64 // last own event that fails when it does
@@ -85,8 +92,9 @@ func (b *batch) fold(put, dropped []*crdt.Item) {
 		if b.place == nil {
 			b.place = map[crdt.Dot]int{}
 		}
-		b.place[it.Dot] = len(b.put)
-		b.put = append(b.put, it)
+		b.place[it.Dot] = b.put.n
+		b.put.add(it)
+		b.bytes += Cost(it)
 	}
 	for _, it := range dropped {
 		b.dropRow(it)
@@ -95,19 +103,23 @@ func (b *batch) fold(put, dropped []*crdt.Item) {
 
 func (b *batch) dropRow(it *crdt.Item) {
 	if i, ok := b.place[it.Dot]; ok {
-		b.put[i] = nil
+		b.bytes -= Cost(b.put.at(i))
+		b.put.blank(i)
 		delete(b.place, it.Dot)
 		return
 	}
-	b.gone = append(b.gone, it)
+	b.gone.add(it)
 }
+
+// size counts the rows that it changes.
+func (b *batch) size() int { return b.put.len() + b.gone.len() }
 
 // follow adds a later batch to a failed one, which stays its prefix (R3).
 func (b *batch) follow(next *batch) {
-	for _, it := range next.gone {
-		b.dropRow(it)
+	for i := range next.gone.n {
+		b.dropRow(next.gone.at(i))
 	}
-	put := slices.DeleteFunc(next.put, func(it *crdt.Item) bool { return it == nil })
+	put, _ := next.put.take(0, next.put.n, math.MaxInt)
 	b.fold(put, nil)
 }
 
@@ -116,7 +128,7 @@ func (d *Writer) Due() (time.Time, bool) {
 	if d.out != nil {
 		return d.again, !d.sent
 	}
-	return d.hold, d.next.dirty
+	return d.hold, d.next.dirty && !d.held
 }
 
 // Ready reports whether it is time for the disk to do something.
@@ -125,35 +137,39 @@ func (d *Writer) Ready(now time.Time) bool {
 	return any && !now.Before(at)
 }
 
-// Advance returns the next batch for the disk, or the next part of the one that is being written.
-// It is called only when the Writer is Ready.
-func (d *Writer) Advance(now time.Time, st State) (out Batch) {
+// Advance returns the next batch for the disk, or the next part of the one that is being written,
+// unless it needs to be called again for that: it does a bounded part of the work. It is called only
+// when the Writer is Ready.
+func (d *Writer) Advance(now time.Time, st State) (out Batch, ok bool) {
 	if d.out == nil {
 		d.begin(now, st)
 	}
 	b := d.out
-	out = Batch{Drop: b.drop, Put: b.put, Clock: b.clock, Digest: b.digest}
-	if b.parts != nil {
+	switch {
+	case b.parts == nil:
+		out.Drop, _ = b.gone.dots(0, b.gone.n)
+		out.Put, _ = b.put.take(0, b.put.n, math.MaxInt)
+		out.Clock, out.Digest = b.clock, b.digest
+	case !d.cut(b):
+		return Batch{}, false
+	default:
 		out = d.part(b)
 	}
 	d.id++
 	out.ID, out.Space = d.id, keyspace.Durable
 	b.own, d.sent = st.Seq, true
-	return out
+	return out, true
 }
 
 // begin makes a batch of what has gathered.
 func (d *Writer) begin(now time.Time, st State) {
 	b := d.next
 	d.next = batch{}
-	b.put = slices.DeleteFunc(b.put, func(it *crdt.Item) bool { return it == nil })
-	for _, it := range b.gone {
-		b.drop = append(b.drop, it.Dot)
-	}
 	if d.large(&b) {
-		d.cut(&b)
+		b.parts = &parts{counts: Covered, sum: d.digest}
+	} else {
+		b.place = nil
 	}
-	b.place = nil
 	b.clock, b.digest = st.Clock.Clone(), st.Digest
 	d.out = &b
 	d.hold, d.again = now.Add(d.limits.WriteBehind), time.Time{}
@@ -175,10 +191,10 @@ func (d *Writer) Written(id uint64) (committed bool) {
 // clock of the batch and the last own event in it.
 func (d *Writer) Failed(now time.Time, id uint64) (clock *crdt.Clock, own uint64) {
 	b := d.answered(id)
-	if b.parts == nil {
+	if b.parts == nil && !d.large(&d.next) {
 		d.out = nil
 		d.keep(now, b)
-	} else {
+	} else { // it is one of several transactions in any case
 		d.again = now.Add(d.limits.RetryInterval)
 	}
 	return b.clock, b.own
@@ -195,11 +211,9 @@ func (d *Writer) answered(id uint64) *batch {
 
 // keep makes a failed batch the prefix of the next one, which waits a while.
 func (d *Writer) keep(now time.Time, b *batch) {
-	kept := batch{dirty: true, gone: slices.Clone(b.gone), place: make(map[crdt.Dot]int, len(b.put))}
-	kept.put = slices.Clone(b.put)
-	for i, it := range kept.put {
-		kept.place[it.Dot] = i
-	}
+	kept := batch{dirty: true, gone: b.gone}
+	put, _ := b.put.take(0, b.put.n, math.MaxInt)
+	kept.fold(put, nil)
 	kept.follow(&d.next)
 	d.next = kept
 	if at := now.Add(d.limits.RetryInterval); d.hold.Before(at) {

@@ -69,7 +69,11 @@ func (x *world) advance() (Batch, bool) {
 	for _, it := range x.live { // order: sums do not depend on it
 		sum = sum.Plus(sumOf(it))
 	}
-	return x.w.Advance(x.now, State{Clock: x.content, Digest: sum, Seq: x.seq}), true
+	for {
+		if b, ok := x.w.Advance(x.now, State{Clock: x.content, Digest: sum, Seq: x.seq}); ok {
+			return b, true
+		}
+	}
 }
 
 // write carries a batch out, and holds what then counts against its digest.

@@ -67,7 +67,8 @@ type Options struct {
 	// part of the additions to sets that puts large elements in one group, which is larger than a
 	// frame
 	Bulk float64
-	// BatchRows is above how many rows a batch goes to the disk in parts; 0 the default.
+	// BatchRows is above how many rows a batch goes to the disk in parts, and how many items one step
+	// of a repair takes over; 0 the defaults.
 	BatchRows int
 	// WeakSketch makes the sketches of repairs mix up dots, so that they must find out and take
 	// other ways.

@@ -1,48 +1,51 @@
-package crdt
+package tree
 
-// entry is what a tree holds: something that knows the string at which it stands and never changes
-// it.
-type entry interface {
-	comparable
-	place() string
+// Placer tells at which string an entry stands; that never changes. Only its type counts.
+type Placer[E any] interface{ Place(e E) string }
+
+// placeOf returns where an entry stands.
+func placeOf[E comparable, P Placer[E]](e E) string {
+	var p P
+	return p.Place(e)
 }
 
-func (it *Item) place() string { return it.Path }
-
-// tree is a sorted map of entries by their places: a copy-on-write B+ tree. What it has over a
+// Tree is a sorted map of entries by their places: a copy-on-write B+ tree. What it has over a
 // general one is locality. A node knows how many leading bytes all its places share, and keeps the
 // next four of each side by side. So a search compares numbers, and looks at no place except the
 // one that it finds. Places lie far apart in memory, and each comparison of two would cost a cache
 // miss. Nodes are freed when they are empty and not joined before.
 //
 // A node of another generation than its tree's is shared with another tree and is cloned before it
-// is changed.
-type tree[E entry] struct {
-	root *node[E] // nil when empty
+// is changed. The zero value is empty.
+type Tree[E comparable, P Placer[E]] struct {
+	root *node[E, P] // nil when empty
 	len  int
 	gen  uint64
 }
 
-// fork returns a tree with the same content. Both then own none of the nodes; stamps gives out
+// Fork returns a tree with the same content. Both then own none of the nodes; stamps gives out
 // generations.
-func (t *tree[E]) fork(stamps *uint64) tree[E] {
+func (t *Tree[E, P]) Fork(stamps *uint64) Tree[E, P] {
 	*stamps += 2
 	t.gen = *stamps - 1
-	return tree[E]{root: t.root, len: t.len, gen: *stamps}
+	return Tree[E, P]{root: t.root, len: t.len, gen: *stamps}
 }
 
-// get returns the entry at a place, the zero E when there is none.
-func (t *tree[E]) get(place string) (none E) {
+// Len counts the entries.
+func (t *Tree[E, P]) Len() int { return t.len }
+
+// Get returns the entry at a place, the zero E when there is none.
+func (t *Tree[E, P]) Get(place string) (none E) {
 	if leaf, i := t.find(place); leaf != nil {
 		return leaf.entries[i]
 	}
 	return none
 }
 
-// replace enters e if something is at its place, in a leaf that the tree owns: then it owns all
+// Replace enters e if something is at its place, in a leaf that the tree owns: then it owns all
 // nodes on the way. It reports whether that is so.
-func (t *tree[E]) replace(e E) bool {
-	leaf, i := t.find(e.place())
+func (t *Tree[E, P]) Replace(e E) bool {
+	leaf, i := t.find(placeOf[E, P](e))
 	if leaf == nil || leaf.gen != t.gen {
 		return false
 	}
@@ -54,7 +57,7 @@ func (t *tree[E]) replace(e E) bool {
 // alone: a place that is there has the leading bytes of every node on its way, and what is found
 // instead of one that is not there differs from it. Only where numbers tie are places compared on
 // the way.
-func (t *tree[E]) find(place string) (leaf *node[E], at int) {
+func (t *Tree[E, P]) find(place string) (leaf *node[E, P], at int) {
 	n := t.root
 	if n == nil {
 		return nil, 0
@@ -81,15 +84,15 @@ func (t *tree[E]) find(place string) (leaf *node[E], at int) {
 		if i, same := n.match(place); same {
 			return n, i
 		}
-	case n.entries[i].place() == place:
+	case placeOf[E, P](n.entries[i]) == place:
 		return n, i
 	}
 	return nil, 0
 }
 
-// seek is get for the tree's writer: c notes the way, for a set or remove at the same place that
+// Seek is Get for the tree's writer: c notes the way, for a Set or Remove at the same place that
 // comes next.
-func (t *tree[E]) seek(place string, c *cursor[E]) (none E) {
+func (t *Tree[E, P]) Seek(place string, c *Cursor[E, P]) (none E) {
 	c.root = nil
 	n := t.root
 	if n == nil || place < n.low {
@@ -112,16 +115,19 @@ func (t *tree[E]) seek(place string, c *cursor[E]) (none E) {
 		w, i = n.onward(w, i, same)
 		n = n.kids[i]
 	}
-	return t.get(place)
+	return t.Get(place)
 }
 
-// cursor is the way from a root to a place, where something stands or would stand. It holds until
+// Cursor is the way from a root to a place, where something stands or would stand. It holds until
 // the tree is written to.
-type cursor[E entry] struct {
-	root  *node[E] // nil: it leads nowhere
+type Cursor[E comparable, P Placer[E]] struct {
+	root  *node[E, P] // nil: it leads nowhere
 	place string
 	steps [cursorMax]cursorStep
 }
+
+// Drop makes the cursor lead nowhere.
+func (c *Cursor[E, P]) Drop() { c.root = nil }
 
 // cursorStep is what match said of a node.
 type cursorStep struct {
@@ -135,7 +141,7 @@ const cursorMax = 12
 
 // take returns the steps to a place of the tree, nil when the cursor does not lead there. A caller
 // that takes them writes.
-func (c *cursor[E]) take(t *tree[E], place string) []cursorStep {
+func (c *Cursor[E, P]) take(t *Tree[E, P], place string) []cursorStep {
 	if c == nil {
 		return nil
 	}
@@ -147,11 +153,11 @@ func (c *cursor[E]) take(t *tree[E], place string) []cursorStep {
 	return c.steps[:]
 }
 
-// set enters e and returns what was at its place.
-func (t *tree[E]) set(e E, c *cursor[E]) (prev E) {
-	place := e.place()
+// Set enters e and returns what was at its place.
+func (t *Tree[E, P]) Set(e E, c *Cursor[E, P]) (prev E) {
+	place := placeOf[E, P](e)
 	if t.root == nil {
-		t.root = newLeaf(t.gen, e)
+		t.root = newLeaf[E, P](t.gen, e)
 		t.len++
 		return prev
 	}
@@ -171,8 +177,8 @@ func (t *tree[E]) set(e E, c *cursor[E]) (prev E) {
 	return prev
 }
 
-// remove takes away what is at a place, which is something.
-func (t *tree[E]) remove(place string, c *cursor[E]) {
+// Remove takes away what is at a place, which is something.
+func (t *Tree[E, P]) Remove(place string, c *Cursor[E, P]) {
 	steps := c.take(t, place)
 	t.root = t.root.own(t.gen)
 	t.root.remove(t.gen, place, steps)
@@ -185,14 +191,14 @@ func (t *tree[E]) remove(place string, c *cursor[E]) {
 	}
 }
 
-// ascend calls fn with the entries from a place on until it returns false, and reports whether it
+// Ascend calls fn with the entries from a place on until it returns false, and reports whether it
 // never did.
-func (t *tree[E]) ascend(from string, fn func(E) bool) bool {
+func (t *Tree[E, P]) Ascend(from string, fn func(E) bool) bool {
 	return t.root == nil || t.root.ascend(from, fn)
 }
 
-// edges returns the first and the last entry of a tree that is not empty.
-func (t *tree[E]) edges() (first, last E) {
+// Edges returns the first and the last entry of a tree that is not empty.
+func (t *Tree[E, P]) Edges() (first, last E) {
 	lo, hi := t.root, t.root
 	for lo.kids != nil {
 		lo, hi = lo.kids[0], hi.kids[hi.n-1]

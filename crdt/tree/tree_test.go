@@ -1,6 +1,7 @@
-package crdt
+package tree
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,15 @@ import (
 
 	"pgregory.net/rapid"
 )
+
+// item is something at a path.
+type item struct{ path string }
+
+type byPath struct{}
+
+func (byPath) Place(it *item) string { return it.path }
+
+func element(i int) string { return fmt.Sprintf("element-%08d", i) }
 
 // drawPath draws paths that share beginnings of different lengths, with zeros and ends within the
 // four bytes that a node keeps.
@@ -24,25 +34,25 @@ func drawPath(t *rapid.T) string {
 
 // forked is a tree that was forked off, and what it must always hold.
 type forked struct {
-	tree *tree[*Item]
-	want map[string]*Item
+	tree *Tree[*item, byPath]
+	want map[string]*item
 }
 
-func forkOf(t *tree[*Item], stamps *uint64) *tree[*Item] {
-	f := t.fork(stamps)
+func forkOf(t *Tree[*item, byPath], stamps *uint64) *Tree[*item, byPath] {
+	f := t.Fork(stamps)
 	return &f
 }
 
 func TestTreeIsASortedMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stamps uint64
-		tree, want := &tree[*Item]{}, map[string]*Item{}
+		tree, want := &Tree[*item, byPath]{}, map[string]*item{}
 		var forks []forked
 		bulk := rapid.IntRange(0, 400).Draw(t, "bulk")
 		for i := range bulk {
-			p := "\x02element-" + benchElement(i*7919%1000)
-			want[p] = &Item{Path: p}
-			tree.set(want[p], nil)
+			p := "\x02element-" + element(i*7919%1000)
+			want[p] = &item{p}
+			tree.Set(want[p], nil)
 		}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			p := drawPath(t)
@@ -54,12 +64,12 @@ func TestTreeIsASortedMap(t *testing.T) {
 				forks = append(forks, forked{forkOf(tree, &stamps), maps.Clone(want)})
 			case 1, 2:
 				if want[p] != nil {
-					tree.remove(p, nil)
+					tree.Remove(p, nil)
 					delete(want, p)
 				}
 			default:
-				it := &Item{Path: p}
-				if prev := tree.set(it, nil); prev != want[p] {
+				it := &item{p}
+				if prev := tree.Set(it, nil); prev != want[p] {
 					t.Fatalf("set %q returned %v", p, prev)
 				}
 				want[p] = it
@@ -72,36 +82,36 @@ func TestTreeIsASortedMap(t *testing.T) {
 	})
 }
 
-func checkTree(t *rapid.T, tree *tree[*Item], want map[string]*Item) {
+func checkTree(t *rapid.T, tree *Tree[*item, byPath], want map[string]*item) {
 	t.Helper()
 	sorted := slices.Sorted(maps.Keys(want))
 	from := drawPath(t)
 	i, _ := slices.BinarySearch(sorted, from)
 	var got []string
-	tree.ascend(from, func(it *Item) bool { got = append(got, it.Path); return true })
+	tree.Ascend(from, func(it *item) bool { got = append(got, it.path); return true })
 	if !slices.Equal(got, sorted[i:]) || tree.len != len(want) {
 		t.Fatalf("from %q: %d of %d:\n%q\n%q", from, tree.len, len(want), got, sorted[i:])
 	}
 	for p, it := range want {
-		if tree.get(p) != it {
+		if tree.Get(p) != it {
 			t.Fatalf("get %q", p)
 		}
 	}
-	if tree.get(from) != want[from] {
+	if tree.Get(from) != want[from] {
 		t.Fatalf("get %q", from)
 	}
 	if len(sorted) > 0 {
-		if first, last := tree.edges(); first.Path != sorted[0] || last.Path != sorted[len(sorted)-1] {
+		if first, last := tree.Edges(); first.path != sorted[0] || last.path != sorted[len(sorted)-1] {
 			t.Fatal("edges")
 		}
 	}
 }
 
 func TestTreeFillsNodesInOrder(t *testing.T) {
-	tree := &tree[*Item]{}
+	tree := &Tree[*item, byPath]{}
 	for i := range nodeMax * nodeMax {
-		p := benchElement(i)
-		tree.set(&Item{Path: p}, nil)
+		p := element(i)
+		tree.Set(&item{p}, nil)
 	}
 	if n := tree.root.n; n != nodeMax {
 		t.Fatal(n)
@@ -113,18 +123,18 @@ func TestTreeFillsNodesInOrder(t *testing.T) {
 func TestTreeTakesLowerPathsThanItsFirst(t *testing.T) {
 	for name, path := range map[string]func(i int) string{
 		"numbered":   func(i int) string { return "e" + strconv.Itoa(i) },
-		"descending": func(i int) string { return benchElement(1<<20 - i) },
+		"descending": func(i int) string { return element(1<<20 - i) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			tree := &tree[*Item]{}
+			tree := &Tree[*item, byPath]{}
 			for i := range 1500 {
-				tree.set(&Item{Path: path(i)}, nil)
-				if err := tree.check(); err != nil {
+				tree.Set(&item{path(i)}, nil)
+				if err := tree.Check(); err != nil {
 					t.Fatalf("after %q: %v", path(i), err)
 				}
 			}
 			for i := range 1500 {
-				if tree.get(path(i)) == nil {
+				if tree.Get(path(i)) == nil {
 					t.Fatalf("%q is gone", path(i))
 				}
 			}

@@ -1,4 +1,4 @@
-package crdt
+package tree
 
 import (
 	"encoding/binary"
@@ -15,9 +15,9 @@ import (
 // shapes with a number in them, so that neighbours share beginnings of every length; runs of one
 // kind of operation fill, split and empty whole nodes.
 type treeOps struct {
-	tree   *tree[*Item]
-	want   map[string]*Item
-	cursor cursor[*Item] // as the last search left it, which may have been for another place
+	tree   *Tree[*item, byPath]
+	want   map[string]*item
+	cursor Cursor[*item, byPath] // as the last search left it, which may have been for another place
 	stamps uint64
 	forks  []forked
 }
@@ -56,11 +56,11 @@ func (o *treeOps) step(op, shape, from, stride, count int) error {
 	default:
 		for i := range count {
 			p := path(from + i*stride)
-			it := &Item{Path: p}
+			it := &item{p}
 			if err := o.seek(p); err != nil {
 				return err
 			}
-			if prev := o.tree.set(it, &o.cursor); prev != o.want[p] {
+			if prev := o.tree.Set(it, &o.cursor); prev != o.want[p] {
 				return fmt.Errorf("set %q returned %v", p, prev)
 			}
 			o.want[p] = it
@@ -71,7 +71,7 @@ func (o *treeOps) step(op, shape, from, stride, count int) error {
 
 // seek looks for a path with the writer's cursor.
 func (o *treeOps) seek(p string) error {
-	if got := o.tree.seek(p, &o.cursor); got != o.want[p] {
+	if got := o.tree.Seek(p, &o.cursor); got != o.want[p] {
 		return fmt.Errorf("seek %q returned %v", p, got)
 	}
 	return nil
@@ -80,15 +80,15 @@ func (o *treeOps) seek(p string) error {
 func (o *treeOps) remove(p string) {
 	if o.want[p] != nil {
 		if len(o.want)%2 == 0 {
-			o.tree.seek(p, &o.cursor)
+			o.tree.Seek(p, &o.cursor)
 		}
-		o.tree.remove(p, &o.cursor)
+		o.tree.Remove(p, &o.cursor)
 		delete(o.want, p)
 	}
 }
 
 func (o *treeOps) check() error {
-	if err := o.tree.check(); err != nil {
+	if err := o.tree.Check(); err != nil {
 		return err
 	}
 	return forked{o.tree, o.want}.check()
@@ -102,7 +102,7 @@ func (f forked) check() error {
 		return fmt.Errorf("counts %d paths of %d", f.tree.len, len(sorted))
 	}
 	k := 0
-	f.tree.ascend("", func(it *Item) bool {
+	f.tree.Ascend("", func(it *item) bool {
 		k++
 		return k <= len(sorted) && it == f.want[sorted[k-1]]
 	})
@@ -110,19 +110,19 @@ func (f forked) check() error {
 		return fmt.Errorf("walks %d paths of %d, wrong from there", k, len(sorted))
 	}
 	for i, p := range sorted {
-		if f.tree.get(p) != f.want[p] {
+		if f.tree.Get(p) != f.want[p] {
 			return fmt.Errorf("get %q", p)
 		}
 		if i%17 != 0 {
 			continue
 		}
 		for _, near := range []string{p + "\x00", p[:max(0, len(p)-1)], p[:len(p)/2], p + "\xff"} {
-			if f.tree.get(near) != f.want[near] {
+			if f.tree.Get(near) != f.want[near] {
 				return fmt.Errorf("get %q, beside %q", near, p)
 			}
 			at, _ := slices.BinarySearch(sorted, near)
-			var first *Item
-			f.tree.ascend(near, func(it *Item) bool { first = it; return false })
+			var first *item
+			f.tree.Ascend(near, func(it *item) bool { first = it; return false })
 			if at < len(sorted) && first != f.want[sorted[at]] || at == len(sorted) && first != nil {
 				return fmt.Errorf("from %q begins with %v", near, first)
 			}
@@ -166,7 +166,7 @@ func (o *treeOps) drain() error {
 func TestTreeAgainstAMap(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		o := &treeOps{tree: &tree[*Item]{}, want: map[string]*Item{}}
+		o := &treeOps{tree: &Tree[*item, byPath]{}, want: map[string]*item{}}
 		one := rng.IntN(2 * len(pathShapes)) // half of the worlds know one shape only
 		for i := range 40 {
 			shape := one
@@ -195,7 +195,7 @@ func TestTreeAgainstAMap(t *testing.T) {
 func FuzzTree(f *testing.F) {
 	f.Add([]byte{5, 0, 0, 0, 1, 255, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 200, 5, 0, 0, 1, 1, 90})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		o := &treeOps{tree: &tree[*Item]{}, want: map[string]*Item{}}
+		o := &treeOps{tree: &Tree[*item, byPath]{}, want: map[string]*item{}}
 		for i := 0; len(b) >= 6 && i < 40; i++ {
 			from := int(b[2])<<8 | int(b[3])
 			if err := o.step(int(b[0]), int(b[1]), from, 1+int(b[4]%8), 2*int(b[5])); err != nil {

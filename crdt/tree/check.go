@@ -1,4 +1,4 @@
-package crdt
+package tree
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// check returns the first place that a search would miss.
-func (t *tree[E]) check() error {
+// Check returns the first place that a search would miss.
+func (t *Tree[E, P]) Check() error {
 	if t.root == nil {
 		return nil
 	}
@@ -19,7 +19,7 @@ func (t *tree[E]) check() error {
 
 // check holds the node against the places that it may have: those that begin with prefix, from its
 // low on, and below high unless that is empty.
-func (n *node[E]) check(prefix, high string) error {
+func (n *node[E, P]) check(prefix, high string) error {
 	if n.n == 0 || n.n > nodeMax || (n.kids == nil) == (n.entries == nil) ||
 		!slices.Equal(n.leads[n.n:], blankLeads[n.n:]) {
 		return fmt.Errorf("a node of %d has leads %x", n.n, n.leads)
@@ -51,7 +51,7 @@ func (n *node[E]) check(prefix, high string) error {
 }
 
 // count counts the entries below the node.
-func (n *node[E]) count() int {
+func (n *node[E, P]) count() int {
 	if n.kids == nil {
 		return int(n.n)
 	}

@@ -1,4 +1,4 @@
-package crdt
+package tree
 
 import (
 	"math"
@@ -11,12 +11,12 @@ import (
 // Invariants: low is no higher than any place below the node; low and all places share their first
 // skip bytes; leads hold, of each entry's place or kid's low, the four bytes after those, and
 // ascend; lows of kids ascend, and a kid's places are below the next one's low.
-type node[E entry] struct {
+type node[E comparable, P Placer[E]] struct {
 	gen     uint64
 	skip    int32
-	n       int32              // entries or kids
-	kids    *[nodeMax]*node[E] // of an inner node
-	entries *[nodeMax]E        // of a leaf
+	n       int32                 // entries or kids
+	kids    *[nodeMax]*node[E, P] // of an inner node
+	entries *[nodeMax]E           // of a leaf
 	low     string
 	leads   [nodeMax]uint32 // beyond n all ones, which are below nothing
 }
@@ -45,23 +45,24 @@ var blankLeads = func() (b [nodeMax]uint32) {
 }()
 
 // newLeaf makes a node of one entry.
-func newLeaf[E entry](gen uint64, e E) *node[E] {
-	n := &node[E]{gen: gen, low: e.place(), leads: blankLeads, entries: new([nodeMax]E), n: 1}
+func newLeaf[E comparable, P Placer[E]](gen uint64, e E) *node[E, P] {
+	n := &node[E, P]{gen: gen, low: placeOf[E, P](e), leads: blankLeads, entries: new([nodeMax]E), n: 1}
 	n.entries[0] = e
 	n.fit()
 	return n
 }
 
 // newInner puts nodes, which are in order, under a new one.
-func newInner[E entry](gen uint64, kids ...*node[E]) *node[E] {
-	n := &node[E]{gen: gen, low: kids[0].low, leads: blankLeads, kids: new([nodeMax]*node[E]), n: int32(len(kids))}
+func newInner[E comparable, P Placer[E]](gen uint64, kids ...*node[E, P]) *node[E, P] {
+	n := &node[E, P]{gen: gen, low: kids[0].low, leads: blankLeads, n: int32(len(kids))}
+	n.kids = new([nodeMax]*node[E, P])
 	copy(n.kids[:], kids)
 	n.fit()
 	return n
 }
 
 // own returns the node itself when it is of the generation, else a clone.
-func (n *node[E]) own(gen uint64) *node[E] {
+func (n *node[E, P]) own(gen uint64) *node[E, P] {
 	if n.gen == gen {
 		return n
 	}
@@ -78,11 +79,11 @@ func (n *node[E]) own(gen uint64) *node[E] {
 }
 
 // at returns the i-th entry's place, or the i-th kid's low.
-func (n *node[E]) at(i int) string {
+func (n *node[E, P]) at(i int) string {
 	if n.kids != nil {
 		return n.kids[i].low
 	}
-	return n.entries[i].place()
+	return placeOf[E, P](n.entries[i])
 }
 
 // lead returns the four bytes of a place after skip as a number that sorts like them, zeros beyond
@@ -126,7 +127,7 @@ func below(a, b uint32) uint64 { return (uint64(a) - uint64(b)) >> 63 }
 
 // match returns where a place stands, or would stand, if it begins as all places of the node do. It
 // trusts the numbers and looks at places only where they tie.
-func (n *node[E]) match(place string) (int, bool) {
+func (n *node[E, P]) match(place string) (int, bool) {
 	l := lead(place, int(n.skip))
 	lo := seek(&n.leads, l)
 	hi := lo
@@ -149,7 +150,7 @@ func (n *node[E]) match(place string) (int, bool) {
 }
 
 // insert makes room for one more at i.
-func (n *node[E]) insert(i int, lead uint32) {
+func (n *node[E, P]) insert(i int, lead uint32) {
 	copy(n.leads[i+1:], n.leads[i:n.n])
 	n.leads[i] = lead
 	if n.kids != nil {
@@ -161,7 +162,7 @@ func (n *node[E]) insert(i int, lead uint32) {
 }
 
 // delete closes the gap that the i-th leaves.
-func (n *node[E]) delete(i int) {
+func (n *node[E, P]) delete(i int) {
 	n.n--
 	copy(n.leads[i:], n.leads[i+1:n.n+1])
 	n.leads[n.n] = math.MaxUint32
@@ -175,7 +176,7 @@ func (n *node[E]) delete(i int) {
 }
 
 // fit computes skip anew, the most that it can be, and the leads.
-func (n *node[E]) fit() {
+func (n *node[E, P]) fit() {
 	last := int(n.n) - 1
 	n.skip = int32(common(n.low, n.at(last)))
 	if n.kids != nil {
@@ -185,14 +186,14 @@ func (n *node[E]) fit() {
 }
 
 // refit computes the leads anew.
-func (n *node[E]) refit() {
+func (n *node[E, P]) refit() {
 	for i := range n.leads[:n.n] {
 		n.leads[i] = lead(n.at(i), int(n.skip))
 	}
 }
 
 // welcome makes the node's invariants true of a place that will be entered below it.
-func (n *node[E]) welcome(w way) {
+func (n *node[E, P]) welcome(w way) {
 	if w.below {
 		n.low = w.place
 	}
@@ -202,9 +203,9 @@ func (n *node[E]) welcome(w way) {
 	}
 }
 
-// set is tree.set below a node that the tree owns; right is the node's new neighbour when it had to
+// set is Tree.Set below a node that the tree owns; right is the node's new neighbour when it had to
 // split.
-func (n *node[E]) set(gen uint64, w way, e E) (prev E, right *node[E]) {
+func (n *node[E, P]) set(gen uint64, w way, e E) (prev E, right *node[E, P]) {
 	i, same := n.enterAt(&w)
 	if n.kids == nil {
 		if same {
@@ -212,9 +213,9 @@ func (n *node[E]) set(gen uint64, w way, e E) (prev E, right *node[E]) {
 			return prev, nil
 		}
 		if n.n == nodeMax && i == nodeMax {
-			return prev, newLeaf(gen, e)
+			return prev, newLeaf[E, P](gen, e)
 		}
-		return prev, n.grow(gen, i, w.place, func(n *node[E], i int) { n.entries[i] = e })
+		return prev, n.grow(gen, i, w.place, func(n *node[E, P], i int) { n.entries[i] = e })
 	}
 	w, k := n.onward(w, i, same)
 	kid := n.kids[k].own(gen)
@@ -229,12 +230,12 @@ func (n *node[E]) set(gen uint64, w way, e E) (prev E, right *node[E]) {
 	case n.n == nodeMax && k+1 == nodeMax:
 		return prev, newInner(gen, r)
 	}
-	return prev, n.grow(gen, k+1, r.low, func(n *node[E], i int) { n.kids[i] = r })
+	return prev, n.grow(gen, k+1, r.low, func(n *node[E, P], i int) { n.kids[i] = r })
 }
 
 // enterAt returns where a place that will be entered stands, or would stand, and makes the node's
 // invariants true of it.
-func (n *node[E]) enterAt(w *way) (int, bool) {
+func (n *node[E, P]) enterAt(w *way) (int, bool) {
 	if w.steps != nil {
 		return int(w.steps[0].i), w.steps[0].same
 	}
@@ -243,7 +244,7 @@ func (n *node[E]) enterAt(w *way) (int, bool) {
 }
 
 // onward returns the kid to which a place goes, and how it comes there.
-func (n *node[E]) onward(w way, i int, same bool) (way, int) {
+func (n *node[E, P]) onward(w way, i int, same bool) (way, int) {
 	if !same {
 		i--
 	}
@@ -264,7 +265,7 @@ func (n *node[E]) onward(w way, i int, same bool) (way, int) {
 }
 
 // grow enters one more at i. An overfull node moves its upper half to a new neighbour, right.
-func (n *node[E]) grow(gen uint64, i int, place string, enter func(n *node[E], i int)) (right *node[E]) {
+func (n *node[E, P]) grow(gen uint64, i int, place string, enter func(n *node[E, P], i int)) (right *node[E, P]) {
 	if n.n == nodeMax {
 		right = n.split(gen)
 		if i > int(n.n) {
@@ -276,7 +277,7 @@ func (n *node[E]) grow(gen uint64, i int, place string, enter func(n *node[E], i
 	return right
 }
 
-func (n *node[E]) enter(i int, place string, enter func(n *node[E], i int)) {
+func (n *node[E, P]) enter(i int, place string, enter func(n *node[E, P], i int)) {
 	n.insert(i, lead(place, int(n.skip)))
 	enter(n, i)
 	if i > 0 && n.leads[i] == n.leads[i-1] || i+1 < int(n.n) && n.leads[i] == n.leads[i+1] {
@@ -285,13 +286,13 @@ func (n *node[E]) enter(i int, place string, enter func(n *node[E], i int)) {
 }
 
 // split moves the upper half of a full node to a new one.
-func (n *node[E]) split(gen uint64) *node[E] {
+func (n *node[E, P]) split(gen uint64) *node[E, P] {
 	const half = nodeMax / 2
-	r := &node[E]{gen: gen, low: n.at(half), skip: n.skip, n: half, leads: blankLeads}
+	r := &node[E, P]{gen: gen, low: n.at(half), skip: n.skip, n: half, leads: blankLeads}
 	copy(r.leads[:half], n.leads[half:])
 	copy(n.leads[half:], blankLeads[half:])
 	if n.kids != nil {
-		r.kids = new([nodeMax]*node[E])
+		r.kids = new([nodeMax]*node[E, P])
 		copy(r.kids[:], n.kids[half:])
 		clear(n.kids[half:])
 	} else {
@@ -305,14 +306,14 @@ func (n *node[E]) split(gen uint64) *node[E] {
 
 // sharpen fits a node whose leads tie, if that helps. Where none tie, places may share more than
 // skip says: that costs nothing.
-func (n *node[E]) sharpen() {
+func (n *node[E, P]) sharpen() {
 	if n.leads[0]>>24 == n.leads[n.n-1]>>24 {
 		n.fit()
 	}
 }
 
-// remove is tree.remove below a node that the tree owns.
-func (n *node[E]) remove(gen uint64, place string, steps []cursorStep) {
+// remove is Tree.Remove below a node that the tree owns.
+func (n *node[E, P]) remove(gen uint64, place string, steps []cursorStep) {
 	var i int
 	var same bool
 	if steps != nil {
@@ -334,7 +335,7 @@ func (n *node[E]) remove(gen uint64, place string, steps []cursorStep) {
 	}
 }
 
-func (n *node[E]) ascend(from string, fn func(E) bool) bool {
+func (n *node[E, P]) ascend(from string, fn func(E) bool) bool {
 	i, same := n.from(from)
 	if n.kids == nil {
 		for _, e := range n.entries[i:n.n] {
@@ -357,7 +358,7 @@ func (n *node[E]) ascend(from string, fn func(E) bool) bool {
 }
 
 // from is match for places that may begin otherwise.
-func (n *node[E]) from(place string) (int, bool) {
+func (n *node[E, P]) from(place string) (int, bool) {
 	switch {
 	case common(place, n.low) >= int(n.skip):
 		return n.match(place)
