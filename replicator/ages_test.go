@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
@@ -17,7 +18,7 @@ import (
 // A cluster of ten years in compressed form: three machines with disks, of which one is started anew
 // on its disk from time to time, here called a day. With it come the events of the other incarnations
 // since the last start, which have ended, as a log would bring them. Each has put an item that stays
-// for a while, in both spaces.
+// for a while, in both spaces, and has counted in a durable counter.
 const (
 	ageDays = 400
 	agePer  = 500 // incarnations from one start to the next: 200,000 in all
@@ -34,6 +35,8 @@ type ages struct {
 	next     crdt.Origin
 	days     int
 	closed   int
+	counted  uint64 // by all incarnations that were brought
+	items    int    // the most that the counter had at the end of a day, since they were first folded
 
 	sent    int // bytes of all messages of the day
 	longest int // bytes of the longest message of the day
@@ -113,9 +116,24 @@ func (a *ages) bring(n *node) {
 			if i > ageStay*agePer+3 && i%agePer != 3 {
 				e.Removes = []crdt.Dot{{Origin: i - ageStay*agePer, Seq: 1}}
 			}
-			gs = append(gs, crdt.Group{e})
+			if gs = append(gs, crdt.Group{e}); s == keyspace.Durable {
+				gs = append(gs, crdt.Group{countedBy(i)})
+				a.counted += countOf(i)
+			}
 		}
 		to.step(Receive{From: n.id, Msg: &wire.Push{Epoch: a.epoch, Space: s, Fill: true, Groups: gs}})
+	}
+}
+
+// countOf is what an incarnation has counted.
+func countOf(o crdt.Origin) uint64 { return uint64(1 + o%200) }
+
+// countedBy is the event by which it has.
+func countedBy(o crdt.Origin) crdt.Event {
+	path := string(binary.BigEndian.AppendUint64([]byte(crdt.KindGCounter.Path()), uint64(o)))
+	return crdt.Event{
+		Dot: crdt.Dot{Origin: o, Seq: 2}, Key: countKey, Path: path, Puts: true,
+		Payload: string([]byte{byte(countOf(o))}),
 	}
 }
 
@@ -154,6 +172,10 @@ func (a *ages) clockBytes() (most int) {
 func (a *ages) agree() {
 	a.same()
 	for _, n := range a.members {
+		r := n.m.Snapshot(keyspace.Durable).View(countKey)
+		if c, err := crdt.ViewOf[crdt.GCounter](r); err != nil || c.Value() != a.counted {
+			a.t.Fatalf("day %d: %s counts %d, want %d: %v", a.days, wire.Short(n.id), c.Value(), a.counted, err)
+		}
 		for s, key := range setKeys {
 			if got, want := n.m.Snapshot(keyspace.Space(s)).View(key).Len(), ageStay*(agePer-1); got > want+agePer ||
 				a.days > ageStay && got < want-agePer {
@@ -164,8 +186,17 @@ func (a *ages) agree() {
 	}
 }
 
-// R16: after 200,000 incarnations the clocks, and what a day costs on the wire, are what they were in
-// the second month. The members hold the same. A copy of a directory of long ago is refused.
+// countItems is how many items the counter has where it has most.
+func (a *ages) countItems() (most int) {
+	for _, n := range a.members {
+		most = max(most, n.m.Snapshot(keyspace.Durable).View(countKey).Len())
+	}
+	return most
+}
+
+// R16, R6: after 200,000 incarnations the clocks, the items of a counter, and what a day costs on the wire,
+// are what they were in the second month. The members hold the same. A copy of a directory of long ago is
+// refused.
 func TestTenYears(t *testing.T) {
 	a := newAges(t, defect.Set{})
 	var early, longest int
@@ -179,11 +210,17 @@ func TestTenYears(t *testing.T) {
 			t.Fatalf("day %d: a clock of %d bytes, %d bytes sent in messages of up to %d; on day %d %d and %d",
 				a.days, a.clockBytes(), a.sent, a.longest, 3*ageStay, early, longest)
 		}
+		if a.days > 2 {
+			a.items = max(a.items, a.countItems())
+		}
 		if a.days%50 == 0 {
 			a.agree()
 		}
 	}
 	a.agree()
+	if a.items > 3*agePer {
+		t.Errorf("%d items of a counter", a.items)
+	}
 	late := a.start(a.next+1, copied, 9)
 	v := a.view()
 	v.Learners = []replica.Member{{ID: late.id, Disk: 9}}
@@ -192,7 +229,9 @@ func TestTenYears(t *testing.T) {
 		t.Error("a copy of a directory of ten years ago is used")
 	}
 	t.Logf("%d incarnations, %d retirements: a clock of %d bytes; %d bytes sent in a day, in messages of up to %d; "+
-		"on day %d %d and %d", a.next, a.closed, a.clockBytes(), a.sent, a.longest, 3*ageStay, early, longest)
+		"on day %d %d and %d; %d counted in %d items, at most %d",
+		a.next, a.closed, a.clockBytes(), a.sent, a.longest, 3*ageStay, early, longest,
+		a.counted, a.countItems(), a.items)
 }
 
 // Without retirement the same cluster pays for every incarnation that it ever had.
@@ -202,8 +241,8 @@ func TestYearsWithoutRetirement(t *testing.T) {
 		a.day(false)
 	}
 	a.agree()
-	if n := a.clockBytes(); n < 20*agePer*4 {
-		t.Errorf("a clock of %d bytes", n)
+	if n := a.clockBytes(); n < 20*agePer*4 || a.countItems() < 20*(agePer-1) {
+		t.Errorf("a clock of %d bytes, and %d items of a counter", n, a.countItems())
 	}
 	t.Logf("%d incarnations: a clock of %d bytes; %d bytes sent in a day, in messages of up to %d",
 		a.next, a.clockBytes(), a.sent, a.longest)

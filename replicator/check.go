@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/read"
 	"github.com/coterie-go/coterie/replicator/repair"
@@ -93,6 +94,9 @@ func (m *Machine) Check() error {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
 	}
 	if err := m.retiring.check(); err != nil {
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
+	}
+	if err := m.tidying.closed.check(); err != nil && !m.site.Cfg.Planted(defect.FoldUnwitnessed) {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
 	}
 	if err := m.tidying.expiry.keys.Check(); err != nil {

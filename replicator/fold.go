@@ -8,7 +8,7 @@ import (
 )
 
 // Folding brings what removed members have counted down to two items per counter
-// (crdt.Replica.Fold). Without care, an event of a removed member that came after the fold of its
+// (crdt.Replica.FoldOf). Without care, an event of a removed member that came after the fold of its
 // counts would be counted twice. A fold of counts that a deleter has not seen would be lost, or
 // would survive the delete. So the oldest folds only when every member, learners too, has told
 // under the installed view what it has (Clock.Content), and
@@ -25,21 +25,66 @@ import (
 // under a view without it. Each of these folds is known to some member of that view, and so to the
 // successor, or to no member.
 //
-// A member that cannot be reached delays folding until it is removed. The durable space never
-// folds: a disk may return that knows more than all present members.
+// A member that cannot be reached delays folding until it is removed. That is so in the volatile
+// space. In the durable one a disk may return that knows more than all present members: there
+// closedFolding folds.
 type folding struct {
-	*space
+	foldWalk
 	census census
-	todo   []crdt.Origin        // removed members that may have counted, the next first
-	at     uint64               // the seq from which on to look
-	ready  bool                 // all members have told, under the installed view, what they have to
-	last   uint64               // the last own fold
-	done   map[crdt.Origin]bool // nothing of them is left to fold
+	ready  bool   // all members have told, under the installed view, what they have to
+	last   uint64 // the last own fold
 }
 
-func newFolding(s *space) folding { return folding{space: s, census: census{Replica: s.Replica}} }
+// foldWalk walks over what origins that are over have left in one space, and folds their counts.
+type foldWalk struct {
+	*space
+	todo []crdt.Origin        // origins that are over and may have counted, the next first
+	at   uint64               // the seq from which on to look
+	done map[crdt.Origin]bool // nothing of them is left to fold
+}
 
-func (f *folding) pending() bool { return len(f.todo) > 0 }
+func (w *foldWalk) pending() bool { return len(w.todo) > 0 }
+
+// stop ends the walk. The replica that folds next leaves other items behind.
+func (w *foldWalk) stop() { w.todo, w.at, w.done = nil, 0, nil }
+
+// look finds the origins that are over and that something still lives of.
+func (w *foldWalk) look(over func(crdt.Origin) bool) {
+	done := map[crdt.Origin]bool{}
+	w.todo, w.at = nil, 0
+	for _, o := range w.Store.Authors() {
+		switch {
+		case !over(o):
+		case w.done[o]:
+			done[o] = true
+		default:
+			w.todo = append(w.todo, o)
+		}
+	}
+	w.done = done
+}
+
+// advance does a part of the work. It returns the last of the own events by which it folded, 0 if it did not.
+func (w *foldWalk) advance(over func(crdt.Origin) bool, known func(crdt.Dot) bool) (last uint64) {
+	gs, next, err := w.Items.FoldOf(w.todo[0], w.at, tidyScan, over, known, &w.Changes)
+	if len(gs) > 0 {
+		w.Absorb()
+		for _, g := range gs {
+			w.pusher.Made(g, false)
+			last = g.Last().Seq
+		}
+		w.Counters.Folded += uint64(len(gs))
+	}
+	if w.at = next; next == 0 || err != nil {
+		w.done[w.todo[0]] = true
+		w.todo = w.todo[1:]
+	}
+	return last
+}
+
+func newFolding(s *space) folding {
+	return folding{foldWalk: foldWalk{space: s}, census: census{Replica: s.Replica}}
+}
 
 // listens reports whether it waits for what the members tell. This ends when all have told enough:
 // what is folded must have been here and there at one time.
@@ -47,28 +92,12 @@ func (f *folding) listens() bool { return f.pending() && !f.ready }
 
 // start finds the removed members, after a view was installed.
 func (f *folding) start() {
-	f.todo, f.at, f.ready, f.census.tries = nil, 0, false, 0
+	f.ready, f.census.tries = false, 0
 	if f.Oldest != f.Cfg.Self || !f.Voter {
-		f.done = nil // the replica that folds now leaves other items behind
+		f.stop()
 		return
 	}
-	f.look()
-}
-
-// look finds the removed members that something still lives of.
-func (f *folding) look() {
-	done := map[crdt.Origin]bool{}
-	f.todo, f.at = nil, 0
-	for _, o := range f.Store.Authors() {
-		switch {
-		case !f.Removed(o):
-		case f.done[o]:
-			done[o] = true
-		default:
-			f.todo = append(f.todo, o)
-		}
-	}
-	f.done = done
+	f.look(f.Removed)
 }
 
 // agreed reports whether all members have told enough. If not, it asks them, and returns when to
@@ -112,21 +141,11 @@ func (f *folding) fold() (more bool, again time.Time) {
 			return false, again
 		}
 		f.ready = true
-		f.look() // the others may have told of more
+		f.look(f.Removed) // the others may have told of more
 		return f.pending(), again
 	}
-	gs, next, err := f.Items.FoldOf(f.todo[0], f.at, tidyScan, f.Removed, f.toldByAll, &f.Changes)
-	if len(gs) > 0 {
-		f.Absorb()
-		for _, g := range gs {
-			f.pusher.Made(g, false)
-			f.last = g.Last().Seq
-		}
-		f.Counters.Folded += uint64(len(gs))
-	}
-	if f.at = next; next == 0 || err != nil {
-		f.done[f.todo[0]] = true
-		f.todo = f.todo[1:]
+	if last := f.advance(f.Removed, f.toldByAll); last > 0 {
+		f.last = last
 	}
 	return f.pending(), again
 }

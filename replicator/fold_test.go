@@ -299,7 +299,7 @@ func (n *node) count(key string, by uint64) {
 }
 
 // A member that cannot be reached delays folding, because it may have something of the removed
-// members. The durable space never folds.
+// members. The durable space folds nothing as long as nothing has retired.
 func TestFoldingWaitsForEveryMember(t *testing.T) {
 	w := cluster(t, 6, durableD)
 	a, f := w.nodes[0], w.nodes[5]

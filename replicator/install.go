@@ -37,16 +37,16 @@ func (m *Machine) onInstall(v replica.View) {
 		m.gossip.arm()
 	}
 	m.showLiving(m.site.View.MemberIDs()...)
-	m.tidying.folding.census.forget()
-	m.spaces[keyspace.Volatile].intake.ForgetRemoved()
 	for _, s := range m.spaces {
+		s.intake.ForgetRemoved()
 		if !was {
 			m.tidying.expiry.prime(s.Replica)
 		}
 		s.settlement.Follow(prev, m.site.View)
 	}
-	m.retiring.install(prev)
+	given := m.retiring.install(prev)
 	m.tidying.folding.start()
+	m.tidying.closed.start(given)
 	m.move.install(routes != nil, wasOldest)
 	if routes != nil {
 		m.tidying.expiry.prime(m.spaces[keyspace.Durable].Replica) // of what its disk held, nothing was counted

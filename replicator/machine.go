@@ -213,6 +213,7 @@ func (m *Machine) onTime() {
 func (m *Machine) finish() {
 	m.move.advance()
 	m.retiring.advance()
+	m.tidying.closed.listen()
 	for _, s := range m.spaces {
 		s.holding.Admit(func(o *operation.Op) { s.update(o, 0) })
 		s.evaluate()

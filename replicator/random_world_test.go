@@ -93,13 +93,19 @@ func (w *randomWorld) pass() {
 	}
 }
 
+// follow installs a view.
+func (n *node) follow(v replica.View) {
+	v.Clean = n.clean >= v.Ended.Below
+	n.step(Install{v})
+}
+
 // bring installs the views that a node has not got, or some of them, until one says that its disk is
 // outdated.
 func (w *randomWorld) bring(n *node) {
 	for _, v := range w.views {
 		if v = v.Normal(); v.Epoch > n.m.site.View.Epoch && !w.chance(4) && !n.outdated &&
 			(n.m.site.Member || hasMember(v.Voters, n.id) || hasMember(v.Learners, n.id)) {
-			n.step(Install{v})
+			n.follow(v)
 		}
 	}
 }

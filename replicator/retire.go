@@ -43,6 +43,12 @@ type retirement struct {
 	at      time.Time // when to ask again
 	tries   int
 	changed bool // others have told more since the last look
+
+	// For the mandate to fold what is closed (closedFolding). witness: this replica has seen each view
+	// since the first that named the origins, and no member went meanwhile. heard: what all members had
+	// in the durable space when it told Retirable; nil, if it is not the one to fold.
+	witness bool
+	heard   *crdt.Clock
 }
 
 func newRetirement(t *replica.Site, spaces [keyspace.Count]*space) retirement {
@@ -52,19 +58,45 @@ func newRetirement(t *replica.Site, spaces [keyspace.Count]*space) retirement {
 // waits reports whether it waits for what the members tell.
 func (r *retirement) waits() bool { return !r.View.Ending.Empty() && r.told != r.View.Epoch }
 
-// install follows the view. prev is the one before, with Epoch 0 when there was none.
-func (r *retirement) install(prev replica.View) {
+// install follows the view. prev is the one before, with Epoch 0 when there was none. It returns the
+// mandate to fold what the view closes, if this replica is the one to do so.
+func (r *retirement) install(prev replica.View) (given *mandate) {
 	v := r.View
 	if !v.Ended.Empty() && (prev.Epoch != 0 && r.told == prev.Epoch && v.AgreedIn == prev.Epoch &&
 		prev.Ending.Equal(v.Ended)) {
 		r.close()
+		if r.heard != nil {
+			given = newMandate(v.Ended, r.heard)
+		}
 	}
+	r.follow(prev)
 	if prev.Epoch == 0 && !v.Founded && !v.Clean {
 		r.Eff.Outdated = r.outdated()
 	}
 	r.at, r.tries, r.changed = time.Time{}, 0, false
 	if r.waits() {
 		r.changed, r.at = true, r.Now.Add(r.Cfg.RetryInterval)
+	}
+	return given
+}
+
+// follow begins a new view: what the members told under the last one is void.
+func (r *retirement) follow(prev replica.View) {
+	v := r.View
+	r.heard = nil
+	for _, p := range r.Peers {
+		for id := range keyspace.Count {
+			p.Link(id).Stated = nil
+		}
+	}
+	next := prev.Epoch != 0 && v.Epoch == prev.Epoch+1
+	switch {
+	case v.Ending.Empty():
+		r.witness = false
+	case !v.Ending.Equal(prev.Ending):
+		r.witness = next
+	default:
+		r.witness = r.witness && next && v.Keeps(prev)
 	}
 }
 
@@ -123,6 +155,9 @@ func (r *retirement) advance() {
 	r.changed = false
 	if r.Cfg.Planted(defect.RetireUnasked) || r.Serves && r.agreed(keyspace.Volatile) && r.agreed(keyspace.Durable) {
 		r.told, r.Eff.Retirable, r.at = r.View.Epoch, r.View.Epoch, time.Time{}
+		if r.witness && r.Voter && r.Oldest == r.Cfg.Self {
+			r.heard = r.stated()
+		}
 		return
 	}
 	if due {
@@ -141,6 +176,19 @@ func (r *retirement) agreed(id keyspace.Space) bool {
 	})
 }
 
+// stated is what the members have told of the durable space; nil if some have not.
+func (r *retirement) stated() *crdt.Clock {
+	all := &crdt.Clock{}
+	for _, p := range r.Peers {
+		told := p.Link(keyspace.Durable).Stated
+		if told == nil {
+			return nil // only a planted defect lets it come so far
+		}
+		all.Join(told)
+	}
+	return all
+}
+
 // ask asks all members what they have.
 func (r *retirement) ask() {
 	for _, s := range r.spaces {
@@ -153,7 +201,9 @@ func (r *retirement) ask() {
 }
 
 // leave forgets what was told, when this replica is no member any more.
-func (r *retirement) leave() { r.told, r.at, r.changed = 0, time.Time{}, false }
+func (r *retirement) leave() {
+	r.told, r.at, r.changed, r.witness, r.heard = 0, time.Time{}, false, false, nil
+}
 
 // check returns a broken invariant.
 func (r *retirement) check() error {

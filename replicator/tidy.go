@@ -13,9 +13,10 @@ import (
 
 // One replica, the oldest voter, tidies up for all. It uses ordinary events. It removes items that
 // no reader is shown any more (crdt.Replica.Sweep). It removes keys that were not written to for
-// too long (expire.go). It folds what removed members have counted (fold.go). Two replicas may tidy
-// up at the same time, because one of them lives in an older view. That does no harm: what they
-// remove they have observed, and what they fold all members have (fold.go).
+// too long (expire.go). It folds what removed members have counted (fold.go, fold_closed.go). Two
+// replicas may tidy up at the same time, because one of them lives in an older view. That does no
+// harm: what they remove they have observed, and what they fold all members have (fold.go), or only
+// one of them may fold (fold_closed.go).
 //
 // Some members are gone, and some are about to come; neither are in the view, so their content
 // looks alike. But content comes here by a chain of messages. Each message names an epoch in which
@@ -37,13 +38,14 @@ type tidying struct {
 	move    *move
 	expiry  expiry
 	folding folding
+	closed  closedFolding
 	at      time.Time // next round
 }
 
 func newTidying(t *replica.Site, spaces [keyspace.Count]*space, ops *operation.Inflight, mv *move) tidying {
 	return tidying{
 		Site: t, spaces: spaces, ops: ops, move: mv, expiry: newExpiry(t),
-		folding: newFolding(spaces[keyspace.Volatile]),
+		folding: newFolding(spaces[keyspace.Volatile]), closed: newClosedFolding(spaces[keyspace.Durable]),
 	}
 }
 
@@ -61,6 +63,7 @@ func (t *tidying) onTime() {
 func (t *tidying) leave() {
 	t.at = time.Time{}
 	t.expiry.leave()
+	t.closed.leave()
 }
 
 // plan sees that there is a time for what there is to do.
@@ -69,7 +72,7 @@ func (t *tidying) plan() {
 		return
 	}
 	litter := t.spaces[keyspace.Volatile].Store.Littered() || t.spaces[keyspace.Durable].Store.Littered()
-	if litter || t.folding.pending() || t.move.mayClear() {
+	if litter || t.folding.pending() || t.closed.pending() || t.move.mayClear() {
 		t.at = t.Now.Add(t.Cfg.RetryInterval)
 	}
 }
@@ -89,6 +92,7 @@ func (t *tidying) tidy() {
 			t.at = again
 		}
 	}
+	more = t.closed.fold() || more
 	more = t.move.clear() || more
 	for _, s := range t.spaces {
 		if s.holding.Crowded() { // a peer that answers is far behind already

@@ -60,6 +60,8 @@ type node struct {
 
 	retirable uint64 // the last epoch under which it has said that origins may retire
 	outdated  bool   // it has said that its disk must not be used
+
+	clean crdt.Origin // what its disk was good for when it was started
 }
 
 // rows is what survives a crash.
@@ -70,6 +72,9 @@ type rows struct {
 	counts storage.Counts
 	marks  map[int]*crdt.Clock
 	bad    bool // the disk fails every commit
+
+	// of the origins below it that are over, it holds nothing but what the members agreed on
+	clean crdt.Origin
 }
 
 // counting reports whether an item's row counts, as the comments of Counts have it.
@@ -154,7 +159,7 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	}
 	n := &node{
 		w: w, id: id, m: m, disk: disk, diskID: diskID,
-		results: map[uint64]effect.Result{}, looks: map[uint64]bool{}, saw: map[uint64][]string{},
+		results: map[uint64]effect.Result{}, looks: map[uint64]bool{}, saw: map[uint64][]string{}, clean: disk.clean,
 	}
 	w.nodes = append(w.nodes, n)
 	return n
@@ -222,6 +227,12 @@ func (n *node) step(in Input) {
 	if e.Moved != 0 {
 		w.log("%s -> moved #%d", wire.Short(n.id), e.Moved)
 		n.moved = e.Moved
+	}
+	if e.Retirable > 0 {
+		n.disk.clean = max(n.disk.clean, n.m.site.View.Ending.Below)
+	}
+	if e.CaughtUp {
+		n.disk.clean = max(n.disk.clean, n.m.site.View.Ended.Below)
 	}
 	n.retirable, n.outdated = max(n.retirable, e.Retirable), n.outdated || e.Outdated
 	if !w.unchecked {

@@ -24,6 +24,9 @@ func (s *station) self(ctx context.Context) api.Node {
 		Live: health.Live, Ready: health.Ready, Reasons: health.Reasons, Lease: n.HoldsLease(),
 		Alarms: s.events.Alarms(), Unreachable: silences(n.Unreachable()), Transport: transportOf(n.TransportStats()),
 	}
+	if n.View().Ages.Runs() {
+		x.RetirementWaits = s.events.RetirementWaits()
+	}
 	if n.Durable() {
 		st := n.StoreStats()
 		x.Store = &api.Store{

@@ -7,7 +7,7 @@ var kinds = []Event{
 	MemberUnreachable{}, MemberReachable{}, OldestChanged{}, LeaseGained{}, LeaseLost{}, Waiting{},
 	NodeRefused{}, Downed{}, ArbiterTaken{}, ArbiterGiven{}, ArbiterFailing{}, Forked{},
 	SecondCluster{}, KeysMoving{}, KeysDurable{}, KeysWaiting{}, FormatRaised{},
-	RetirementBegan{}, RetirementEnded{},
+	RetirementBegan{}, RetirementEnded{}, RetirementWaiting{},
 	SingletonChanged{}, SingletonFailed{}, SingletonOutlived{},
 	Discovered{}, Gossiped{},
 	LinkUp{}, LinkDown{}, ConnectionRefused{}, ConnectionFault{}, FramesDropped{}, MessageUnsent{},

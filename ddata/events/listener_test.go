@@ -42,6 +42,8 @@ func TestEventsPrintThemselves(t *testing.T) {
 			e = RetirementBegan{&view.View{Ages: &view.Ages{}}}
 		case RetirementEnded:
 			e = RetirementEnded{&view.View{Ages: &view.Ages{}}}
+		case RetirementWaiting:
+			e = RetirementWaiting{View: &view.View{}}
 		}
 		var b bytes.Buffer
 		log := Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -110,6 +112,8 @@ func TestEventsOfTheMembership(t *testing.T) {
 			"which=below f00002 but 1",
 		membership.RetirementEnded{View: retired}: "incarnations that are over have retired view=e9 " +
 			"which=below f00001 but 0",
+		membership.RetirementWaiting{View: retired, Missing: "1@a:1"}: "incarnations that are over cannot retire " +
+			"before members have said what they have of them view=e9 members=1@a:1",
 		membership.KeysDurable{View: &view.View{Durable: []string{"a/*"}}}: "keys are durable keys=[a/*]",
 		membership.ArbiterTaken{Epoch: 2}:                                  "arbiter's lease taken epoch=e2",
 		membership.ArbiterGiven{Reason: "r"}:                               "arbiter's lease given up reason=r",

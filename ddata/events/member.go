@@ -78,6 +78,13 @@ type (
 	RetirementBegan struct{ View *view.View }
 	// RetirementEnded: they have, and keep nothing of each of these any more. View.Ages.Ended names them.
 	RetirementEnded struct{ View *view.View }
+	// RetirementWaiting: a retirement lasts, because members cannot be reached or have not caught up; said
+	// once a minute by the oldest member. Missing names them. Nothing is lost by it: replicas keep more
+	// until it ends, or these members are removed.
+	RetirementWaiting struct {
+		View    *view.View
+		Missing string
+	}
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one: one
 	// of the two was founded by mistake.
 	SecondCluster struct{ membership.SecondCluster }
@@ -128,6 +135,8 @@ func OfMembership(e membership.Event) Event {
 		return RetirementBegan(e)
 	case membership.RetirementEnded:
 		return RetirementEnded(e)
+	case membership.RetirementWaiting:
+		return RetirementWaiting(e)
 	case membership.SecondCluster:
 		return SecondCluster{e}
 	}
@@ -248,6 +257,13 @@ func (e RetirementBegan) Line() Line {
 func (e RetirementEnded) Line() Line {
 	return line(slog.LevelInfo, "incarnations that are over have retired",
 		slog.String("view", e.View.Epoch.String()), slog.String("which", e.View.Ages.Ended.String()))
+}
+
+// Line implements Event.
+func (e RetirementWaiting) Line() Line {
+	return line(slog.LevelInfo,
+		"incarnations that are over cannot retire before members have said what they have of them",
+		slog.String("view", e.View.Epoch.String()), slog.String("members", e.Missing))
 }
 
 // Line implements Event.

@@ -69,6 +69,9 @@ func (e RetirementBegan) String() string { return e.Line().String() }
 // String implements Event.
 func (e RetirementEnded) String() string { return e.Line().String() }
 
+// String implements Event.
+func (e RetirementWaiting) String() string { return e.Line().String() }
+
 // String prints the event.
 func (e SecondCluster) String() string { return e.Line().String() }
 

@@ -76,6 +76,12 @@ type (
 	RetirementBegan struct{ View *view.View }
 	// RetirementEnded: they have, and keep nothing of each of these any more. View.Ages.Ended names them.
 	RetirementEnded struct{ View *view.View }
+	// RetirementWaiting: a retirement lasts, because members have not agreed; said by the node that leads,
+	// at most once a minute. Missing names them.
+	RetirementWaiting struct {
+		View    *view.View
+		Missing string
+	}
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one.
 	// Nothing merges them: one of them was founded by mistake, and its nodes have to be started
 	// anew, without what it left on their disks. Said at most once a minute.
@@ -131,6 +137,7 @@ func (KeysDurable) event()       {}
 func (KeysWaiting) event()       {}
 func (RetirementBegan) event()   {}
 func (RetirementEnded) event()   {}
+func (RetirementWaiting) event() {}
 
 // String prints the event.
 func (e MemberJoined) String() string { return fmt.Sprintf("joined %v", e.Member) }
@@ -199,6 +206,11 @@ func (e RetirementBegan) String() string { return fmt.Sprintf("retirement began%
 
 // String prints the event.
 func (e RetirementEnded) String() string { return fmt.Sprintf("retirement ended%v", e.View.Ages) }
+
+// String prints the event.
+func (e RetirementWaiting) String() string {
+	return fmt.Sprintf("retirement%v, waits for %s", e.View.Ages, e.Missing)
+}
 
 // String prints the event.
 func (e KeysDurable) String() string {

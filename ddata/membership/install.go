@@ -106,8 +106,11 @@ func (m *member) follow(v *view.View) bool {
 	m.gate.joiners.Follow(m.now, old, v)
 	m.storing.install()
 	for _, e := range changes(old, v) {
-		if _, begins := e.(KeysMoving); begins {
+		switch e.(type) {
+		case KeysMoving:
 			m.moves.begin()
+		case RetirementBegan:
+			m.ages.begin()
 		}
 		m.fx.event(e)
 	}

@@ -189,6 +189,7 @@ func (m *member) advance() {
 		}
 		m.decide(m.ballots.advance())
 		m.moves.advance(m.ballots.leads)
+		m.ages.explain(m.ballots.leads)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Which keys are durable the chain of views says, so that all members agree at every moment. A node
@@ -17,7 +18,7 @@ import (
 // still has it configured or not, and a founding anew takes it over from the disks: data that was
 // acknowledged as durable must be found. Only ForgetKeys takes it off them.
 
-// A move that lasts for slowMove is said to wait, and again every slowMoveEach.
+// A move that lasts for slowMove is said to wait, and again every slowMoveEach. So is a retirement.
 const (
 	slowMove     = 10 * time.Second
 	slowMoveEach = time.Minute
@@ -43,14 +44,22 @@ func (o *moves) advance(leads func() bool) {
 		o.dueAt(o.slow.until)
 		return
 	}
-	var missing []string
+	var missing []view.Member
 	for _, m := range v.Members {
 		if o.in.reports.Moved(m.UID) != v.Moves {
-			missing = append(missing, fmt.Sprintf("%v@%s", m.UID, m.Addr))
+			missing = append(missing, m)
 		}
 	}
 	if len(missing) > 0 {
-		text := bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")
-		o.fx.event(KeysWaiting{v.View, text})
+		o.fx.event(KeysWaiting{v.View, named(missing)})
 	}
+}
+
+// named lists members in an event; empty: there are none.
+func named(ms []view.Member) string {
+	names := make([]string, len(ms))
+	for i, m := range ms {
+		names[i] = fmt.Sprintf("%v@%s", m.UID, m.Addr)
+	}
+	return bootstrap.Shorten(strings.Join(names, ", "), bootstrap.ReasonMax, "…")
 }

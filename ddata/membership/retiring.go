@@ -16,6 +16,25 @@ type ages struct {
 	disk *storing
 	beat time.Duration // between heartbeats
 	word retiring.Word
+	slow pause // between events that a retirement waits
+}
+
+// begin notes that a view begins a retirement.
+func (a *ages) begin() { a.slow.begin(a.now, slowMove) }
+
+// explain says for which members a retirement waits, if it lasts. The node that leads says so.
+func (a *ages) explain(leads func() bool) {
+	v := a.in.view
+	if !v.Ages.Runs() || !leads() {
+		return
+	}
+	if !a.slow.over(a.now, slowMoveEach) {
+		a.dueAt(a.slow.until)
+		return
+	}
+	if missing := named(retiring.Missing(v.View, a.in.reports.Agreed)); missing != "" {
+		a.fx.event(RetirementWaiting{v.View, missing})
+	}
 }
 
 // caughtUp: what the replicators have of incarnations that are over is from members now. That is on disk

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -100,9 +101,18 @@ func TestRetirementWaitsForAll(t *testing.T) {
 	for range 3 {
 		ns[2] = w.renew(ns[2])
 	}
+	said := map[string]int{}
+	w.reactMore = func(_ *node, e Event) {
+		if e, ok := e.(RetirementWaiting); ok {
+			said[e.Missing]++
+		}
+	}
 	w.run(20 * time.Second)
 	if a := w.ages(); a.Ending.Empty() || a.AgreedIn != before {
 		t.Fatalf("a retirement does not wait: %v", &a)
+	}
+	if silent := fmt.Sprintf("%v@%s", ns[0].uid, ns[0].addr); len(said) != 1 || said[silent] != 1 {
+		t.Errorf("said that it waits for %v, not once for %s", said, silent)
 	}
 	ns[1] = w.renew(ns[1])
 	w.run(20 * time.Second)

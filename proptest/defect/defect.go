@@ -51,6 +51,9 @@ const (
 	// FoldUnasked breaks R6: what removed members counted is folded before all have said what they
 	// have of it.
 	FoldUnasked
+	// FoldUnwitnessed breaks R6: each replica that becomes the oldest voter folds in the durable space, also what
+	// another one may have folded.
+	FoldUnwitnessed
 	// MoveUnasked: a replica moves what it has of the keys that become durable, whatever the others
 	// have.
 	MoveUnasked

@@ -313,6 +313,18 @@ func (j *originChecker) stepped(w *World, r *replicaHost) {
 		}
 		w.counts.ClockRows = max(w.counts.ClockRows, uint64(of[s].Most))
 	}
+	if of[keyspace.Durable].Most > 0 {
+		w.counts.CountItems = max(w.counts.CountItems, uint64(mostCounted(r, w.opt.Keys)))
+	}
+}
+
+// mostCounted is how many items the durable counter has that has most.
+func mostCounted(r *replicaHost, keys int) (most int) {
+	snap := r.m.Snapshot(keyspace.Durable)
+	for k := range keys {
+		most = max(most, snap.View(fmt.Sprintf("d/sum/%d", k)).Len())
+	}
+	return most
 }
 
 func (j *originChecker) gone(_ *World, p *Process) {

@@ -245,6 +245,8 @@ func playSound(t *testing.T, plan options.Plan) {
 	// Of four nodes a retirement begins when four have come, and the third one names these for sure.
 	if most := uint64(4 * (1 + 3 + 2)); plan.Scenario == options.Retirements && c.ClockRows > most {
 		t.Errorf("a clock of %d rows, more than %d: retirements do not keep pace", c.ClockRows, most)
+	} else if plan.Scenario == options.Retirements && (c.CountItems < 3 || c.CountItems > most) {
+		t.Errorf("%d items of a counter, at most %d can be: folds do not keep pace", c.CountItems, most)
 	}
 }
 

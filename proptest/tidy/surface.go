@@ -76,9 +76,9 @@ var unshown = []exception{
 		"Diverged Downed Forked FormatRaised FramesDropped Gossiped KeyLarge KeysDurable KeysMoving KeysWaiting " +
 		"LeaseGained LeaseLost LinkDown LinkUp MachineBroken MajorityLost MemberJoined MemberLeaving MemberReachable " +
 		"MemberRemoved MemberUnreachable MessageMalformed MessageUnsent NodeRefused OldestChanged PeerMalformed " +
-		"RepairBegan RepairEnded RetirementBegan RetirementEnded SecondCluster ShutdownPhase SingletonChanged " +
-		"SingletonOutlived StaleRole StoreCompacted StoreFailed StoreGrown StoreUnmarked UnnamedKeys " +
-		"UserCodePanicked ViewInstalled Waiting WritersHeld",
+		"RepairBegan RepairEnded RetirementBegan RetirementEnded RetirementWaiting SecondCluster " +
+		"ShutdownPhase SingletonChanged SingletonOutlived StaleRole StoreCompacted StoreFailed StoreGrown " +
+		"StoreUnmarked UnnamedKeys UserCodePanicked ViewInstalled Waiting WritersHeld",
 		"events that print themselves; the Example of Listener shows how they are taken, and a table lists them"},
 	{"ddata/events", "Counters Counts", "for what reports metrics to a Meter; a user implements or takes a Meter"},
 	{"ddata/membership/downing", "Change Reach Verdicts", "for the machine of package membership"},

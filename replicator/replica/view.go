@@ -44,7 +44,7 @@ type View struct {
 	// Ending names incarnations that are over, and of which the members must agree what there is.
 	// Ended names those of which they have: AgreedIn is the epoch of the view under which all its
 	// members told so (effect.Effects.Retirable). Views that follow go on with Ended, and with
-	// AgreedIn, until others are agreed on. 0: none yet.
+	// AgreedIn, until others are agreed on. 0: none yet. A retirement that begins later has a higher bound.
 	Ending, Ended Retirement
 	AgreedIn      uint64
 
@@ -124,6 +124,13 @@ func (v View) oldest() (id crdt.Origin) {
 		}
 	}
 	return id
+}
+
+// Keeps reports whether all members of another view are members of this one. Both are Normal.
+func (v View) Keeps(o View) bool {
+	return !slices.ContainsFunc(o.MemberIDs(), func(id crdt.Origin) bool {
+		return !hasPeer(v.Voters, id) && !hasPeer(v.Learners, id)
+	})
 }
 
 // VoterIDs returns the ids of the voters, sorted.

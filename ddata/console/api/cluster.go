@@ -85,10 +85,14 @@ type Node struct {
 	Lease       bool      `json:"lease"`             // it may run entities and singletons
 	Alarms      []Alarm   `json:"alarms,omitempty"`  // by kind
 	Unreachable []Silence `json:"unreachable,omitempty"`
-	Roles       []Role    `json:"roles"`
-	Types       []Type    `json:"types,omitempty"` // entity types, by name
-	Transport   Transport `json:"transport"`
-	Store       *Store    `json:"store,omitempty"` // nil: it keeps nothing on a disk
+
+	// RetirementWaits names the members for which the retirement that runs waits; only the node that leads says so.
+	RetirementWaits string `json:"retirementWaits,omitempty"`
+
+	Roles     []Role    `json:"roles"`
+	Types     []Type    `json:"types,omitempty"` // entity types, by name
+	Transport Transport `json:"transport"`
+	Store     *Store    `json:"store,omitempty"` // nil: it keeps nothing on a disk
 }
 
 // Alarm counts the events of one kind that the log of a node has as warnings or errors, since its console was

@@ -154,6 +154,7 @@ function render() {
   $("epoch").title = [
     r.ended && `retired: incarnations ${r.ended}, since view ${r.since}`,
     r.ending && `retire now: those ${r.ending}`,
+    ...(c.nodes || []).filter(n => n.retirementWaits).map(n => `waits for ${n.retirementWaits}`),
   ].filter(Boolean).join("; ");
   $("asked").textContent = `asked ${short(c.asked)}, ${time(c.at)}, you may ${state.access === "operate" ? "look and act" : "look"}`;
   ({ nodes: renderNodes, data: renderData, types: renderTypes, times: renderTimes, events: renderEvents })[state.tab](c);

@@ -34,7 +34,12 @@ type Timeline struct {
 	ring   []api.Event
 	last   uint64
 	alarms map[string]api.Alarm // by kind, kindsMax at most
+	waits  string               // the members for which a retirement waits, as this node said at waitAt
+	waitAt time.Time
 }
+
+// waitsFor is how long it counts that a retirement waits: it is said again each minute.
+const waitsFor = 90 * time.Second
 
 // kindsMax bounds the kinds of alarms that are counted one by one; those beyond are counted together.
 const kindsMax = 200
@@ -67,6 +72,12 @@ func (t *Timeline) Tell(e events.Event) {
 		t.ring = append(t.ring, api.Event{})
 	}
 	t.ring[(t.last-1)%t.size] = x
+	switch e := e.(type) {
+	case events.RetirementWaiting:
+		t.waits, t.waitAt = Clip(e.Missing, textMax), x.At
+	case events.RetirementEnded:
+		t.waits = ""
+	}
 	if l.Level >= slog.LevelWarn {
 		t.alarm(x)
 	}
@@ -86,6 +97,16 @@ func (t *Timeline) Alarms() []api.Alarm {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.SortedFunc(maps.Values(t.alarms), func(a, b api.Alarm) int { return cmp.Compare(a.Kind, b.Kind) })
+}
+
+// RetirementWaits names the members for which a retirement waits, if this node has said so lately.
+func (t *Timeline) RetirementWaits() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.clock().Sub(t.waitAt) > waitsFor {
+		return ""
+	}
+	return t.waits
 }
 
 // Latest is the last n events, the oldest first. In JSON they have at most a number of bytes: the oldest are

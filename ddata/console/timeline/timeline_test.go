@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -51,6 +52,28 @@ func TestRing(t *testing.T) {
 	if got := l.Latest(-1, plenty); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
+}
+
+// For which members a retirement waits is told until it has ended, or is not said again.
+func TestRetirementWaits(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := New("n1", 9, func() time.Time { return now })
+	v := &view.View{Ages: &view.Ages{}}
+	waits := func(want string) {
+		t.Helper()
+		if got := l.RetirementWaits(); got != want {
+			t.Errorf("waits for %q, want %q", got, want)
+		}
+	}
+	waits("")
+	l.Tell(events.RetirementWaiting{View: v, Missing: "1@a:1"})
+	waits("1@a:1")
+	now = now.Add(waitsFor + time.Second)
+	waits("")
+	l.Tell(events.RetirementWaiting{View: v, Missing: "2@b:1"})
+	waits("2@b:1")
+	l.Tell(events.RetirementEnded{View: v})
+	waits("")
 }
 
 // A kind is the name of the event's type, unless its line says more. A long text is cut.

@@ -28,12 +28,22 @@ func (s Scene) End(unasked bool) bool {
 	if !s.View.Ages.Runs() {
 		return false
 	}
-	waits := func(o view.Member) bool { return len(o.Roles) > 0 && s.Agreed(o.UID) != s.View.Epoch }
-	if !unasked && (s.Settled < s.View.Epoch || slices.ContainsFunc(s.View.Members, waits)) {
+	if !unasked && (s.Settled < s.View.Epoch || len(Missing(s.View, s.Agreed)) > 0) {
 		return false
 	}
 	s.Next.Ages = s.View.Ages.End(s.View.Epoch)
 	return true
+}
+
+// Missing returns the members that have not agreed under a view. agreed says under which view a member has
+// said last that it has.
+func Missing(v *view.View, agreed func(view.UID) view.Epoch) (missing []view.Member) {
+	for _, o := range v.Members {
+		if len(o.Roles) > 0 && agreed(o.UID) != v.Epoch {
+			missing = append(missing, o)
+		}
+	}
+	return missing
 }
 
 // Count counts the members that have become full.

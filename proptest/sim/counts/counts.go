@@ -29,6 +29,7 @@ type Counts struct {
 	Idled, Stopped, Forgotten, Rested                                   uint64
 	Retired, Outdated, Restored                                         uint64 // incarnations, disks
 	ClockRows                                                           uint64 // the most of a clock, where they retire
+	CountItems                                                          uint64 // and of a counter in a durable key
 	LevelsRaised, BuildsRefused                                         uint64
 	LeaseStages                                                         uint64 // rolling restarts that changed leases
 	Faults                                                              Faults // of chaos
@@ -96,6 +97,7 @@ func (c *Counts) Add(o Counts) {
 	c.Rested += o.Rested
 	c.Retired += o.Retired
 	c.ClockRows = max(c.ClockRows, o.ClockRows)
+	c.CountItems = max(c.CountItems, o.CountItems)
 	c.Outdated += o.Outdated
 	c.Restored += o.Restored
 	c.LevelsRaised += o.LevelsRaised

@@ -205,8 +205,10 @@ func TestStatusNamesWhatIsNotWell(t *testing.T) {
 		`frames lost +00000001 b:1: queue-full=7`,
 		`retired +incarnations below f00685 but 2, since view 5; 3 have come since`)
 	f.cluster.View.Retirement = &api.Retirement{Ending: "below f00686 but 1"}
+	n.RetirementWaits = "1@b:1"
 	out, _ = f.coterie(t, exitOK, "status")
-	says(t, out, `retired +no incarnations yet; those below f00686 but 1 retire now; 0 have come since`)
+	says(t, out, `retired +no incarnations yet; those below f00686 but 1 retire now; 0 have come since`,
+		`retirement +waits for 1@b:1`)
 }
 
 // What is partial, refused, not ready or not there has an exit code of its own.

@@ -57,6 +57,11 @@ func statusTable(t *table, x api.Cluster) {
 	if r := x.View.Retirement; r != nil {
 		t.row("retired", retiredText(r))
 	}
+	for _, n := range x.Nodes {
+		if n.RetirementWaits != "" {
+			t.row("retirement", "waits for "+n.RetirementWaits)
+		}
+	}
 	for _, s := range sums(x) {
 		t.row("type", fmt.Sprintf("%s: %d of %d shards hosted, %d entities active", s.Name, s.Hosted, s.Shards,
 			s.Active))
