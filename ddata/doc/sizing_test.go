@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -195,16 +196,30 @@ func TestSizingOfNodes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, n := range []int{8, 16} { // with fewer it is lost in what comes and goes
-		before := heap()
 		nodes, err := local.Start(ctx, n, ddata.Config{Name: "sizes", Roles: []string{"x"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, fmt.Sprintf("one of %d members", n), heapOfMembers(n), (heap()-before)/n)
+		for look := time.NewTicker(time.Millisecond); !linked(nodes) && ctx.Err() == nil; <-look.C {
+		}
+		with := heap()
 		if err := local.Stop(ctx, nodes); err != nil {
 			t.Error(err)
 		}
+		clear(nodes)
+		// What tests before have left is gone by now: it must not count on one side alone.
+		near(t, fmt.Sprintf("one of %d members", n), heapOfMembers(n), (with-heap())/n)
 	}
+}
+
+// linked reports whether each node has its connections with all others, in both directions and for both kinds of
+// lanes.
+func linked(nodes []*ddata.Node) bool {
+	all := int64(2 * (len(nodes) - 1))
+	return !slices.ContainsFunc(nodes, func(n *ddata.Node) bool {
+		s := n.TransportStats()
+		return s.LinksUp < all || s.Readers < all
+	})
 }
 
 // What lies on disk.
