@@ -100,7 +100,7 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 		}
 	}()
 	var numbers []protocol.ShardID
-	quiet := map[home]bool{}
+	quiet, began := map[home]bool{}, w.now
 	for _, k := range ks { // nothing was under way when the stop was asked for
 		numbers, quiet[k] = append(numbers, k.shard), silent(w, k)
 		w.shardChecker.rest(k).stops++
@@ -123,7 +123,8 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	for _, k := range ks {
 		r := w.shardChecker.rest(k)
 		r.stops, r.stopped = r.stops-1, w.now
-		if quiet[k] && r.quiet && silent(w, k) && w.now > r.asked+latest(w) {
+		// A stop may take so long that the world was healed meanwhile, and all entities were sent something.
+		if quiet[k] && r.quiet && r.sent < began && silent(w, k) && w.now > r.asked+latest(w) {
 			w.counts.Rested++
 			r.holds = true
 			for _, q := range w.live {
