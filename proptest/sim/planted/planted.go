@@ -321,7 +321,7 @@ var HuntedIn = map[string]options.Plan{
 var HuntedFrom = map[string]uint64{
 	"move-unasked":          38,
 	"no-token-check":        50,
-	"only-last-disks":       60,
+	"only-last-disks":       110,
 	"reminds-any-order":     210,
 	"remembers-any-hosting": 290,
 	"told-unstored":         37,
