@@ -344,10 +344,16 @@ func TestStranded(t *testing.T) {
 			told = append(told, fmt.Sprint(shards))
 		}
 		own := []protocol.ShardID{}
-		defer m.Watch(func(shard protocol.ShardID, _ bool) { own = append(own, shard) })()
+		defer m.Watch(func(shard protocol.ShardID, _ bool) { // while reminders move, several at a time
+			mu.Lock()
+			defer mu.Unlock()
+			own = append(own, shard)
+		})()
+		mu.Lock()
 		if !slices.Equal(own, []protocol.ShardID{0, 1, 2, 3, 4, 5}) {
 			t.Errorf("the watch tells of %v", own)
 		}
+		mu.Unlock()
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
