@@ -105,6 +105,7 @@ var ranks = []rankRow{
 	{"ddata/tracing/recorder", 3, false, "a node tells its story to a file, whatever runs on it"},
 	{"ddata/tracing/cmd/traceview", 4, false, "a person looks at the stories of nodes"},
 	{"ddata/requests", 3, false, "reads and writes are timed and traced, whatever carries them out"},
+	{"sharding/linear", 0, true, "which chain a hash belongs to is a matter of numbers"},
 	{"sharding/passivation", 0, true, "which entities go when too many are active is a matter of numbers"},
 	{"sharding/delivery/protocol", 1, true, "producer and consumer know numbers and bytes, not what carries them"},
 	{"sharding/allocation", 2, true, "the choice of a home needs the members, and no machine"},

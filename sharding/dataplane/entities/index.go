@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/coterie-go/coterie/sharding/linear"
 )
 
 // index finds the entities of a shard by id. A look-up takes no lock; a change of the index holds
@@ -42,15 +44,9 @@ func (b *buckets) at(i uint32) *atomic.Pointer[Entity] {
 	return &b.segments[k][i]
 }
 
-// of is the bucket of a hash: its lowest bits, one fewer if the bucket that they name has not been
-// split off yet.
+// of is the bucket of a hash.
 func (b *buckets) of(h hash) *atomic.Pointer[Entity] {
-	n, low := b.n.Load(), uint32(h)
-	mask := uint32(1)<<bits.Len32(n-1) - 1
-	if low&mask >= n {
-		mask >>= 1
-	}
-	return b.at(low & mask)
+	return b.at(linear.Chain(uint32(h), b.n.Load()))
 }
 
 // hash is that of an id. An entity keeps the tag alone, so that few others are compared with an id, and
@@ -133,13 +129,13 @@ func (x *index) add(e *Entity) {
 // split divides one chain into that of its bucket and that of the next bucket.
 func (x *index) split(b *buckets) {
 	n := b.n.Load()
-	bit := uint32(1) << (bits.Len32(n) - 1)
+	divided, bit := linear.Split(n)
 	if n == bit { // as many as the segments have
 		b = &buckets{segments: append(b.segments[:len(b.segments):len(b.segments)], make([]atomic.Pointer[Entity], n))}
 		b.n.Store(n)
 		x.buckets.Store(b)
 	}
-	from := b.at(n &^ bit)
+	from := b.at(divided)
 	var stay, move *Entity
 	for e := from.Load(); e != nil; {
 		next := e.sibling.Load()

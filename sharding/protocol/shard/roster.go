@@ -2,10 +2,10 @@ package shard
 
 import (
 	"iter"
-	"math/bits"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/coterie-go/coterie/sharding/linear"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -45,14 +45,8 @@ func (r *roster) hash(id protocol.EntityID) uint32 {
 // chains is how many chains there are: one for each entity that there has been at one time.
 func (r *roster) chains() uint32 { return uint32(r.heads.len) }
 
-// chain is the first row of a hash: by its lowest bits, one fewer if there is no such chain yet.
-func (r *roster) chain(hash uint32) *uint32 {
-	mask := uint32(1)<<bits.Len32(r.chains()-1) - 1
-	if hash&mask >= r.chains() {
-		mask >>= 1
-	}
-	return r.heads.at(hash & mask)
-}
+// chain is the first row of a hash.
+func (r *roster) chain(hash uint32) *uint32 { return r.heads.at(linear.Chain(hash, r.chains())) }
 
 // find returns the row of an id with that hash; nil: there is none.
 func (r *roster) find(id protocol.EntityID, hash uint32) *row {
@@ -135,8 +129,8 @@ func (r *roster) split() {
 	if n == 0 {
 		return
 	}
-	bit := uint32(1) << (bits.Len32(n) - 1)
-	from, to := r.heads.at(n&^bit), r.heads.at(n)
+	divided, bit := linear.Split(n)
+	from, to := r.heads.at(divided), r.heads.at(n)
 	for *from != 0 {
 		i := *from
 		row := r.rows.at(i)
