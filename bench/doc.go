@@ -55,7 +55,7 @@
 //	activate   first messages, and the cost of idle entities     a goroutine each           ≤ 400 bytes each, no goroutine
 //	rebalance  moves of shards under numbered messages           none                       none lost, none reordered
 //	failover   kill -9 under asks until all entities answer      none                       1 s after the decision
-//	tails      asks and writes at 70 % load, all moving          the same, quiet            p99.9 ≤ 5 times the quiet one
+//	tails      asks and writes at 70 % load, all moving          the same, quiet            p99.9 ≤ 5 times that
 //	telemetry  entity messages with a Tracer, and with a Meter   the same without           no cost when off
 //	rollout    processes replaced under asks, a new type, back   none                       none failed
 package main

@@ -67,11 +67,11 @@ func formReal(ctx context.Context, n int, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := pass(ctx, d); err != nil { // the last views are settled
+	if err := measure.Pass(ctx, d); err != nil { // the last views are settled
 		return err
 	}
 	sent := sentBytes(nodes)
-	if err := idle.Measure(1, func() error { return pass(ctx, 3*d) }); err != nil {
+	if err := idle.Measure(1, func() error { return measure.Pass(ctx, 3*d) }); err != nil {
 		return err
 	}
 	var f measure.Figures
@@ -156,14 +156,4 @@ func awaitView(ctx context.Context, n *ddata.Node, want func(*view.View) bool) e
 		}
 	}
 	return nil
-}
-
-// pass lets time go by.
-func pass(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding"
@@ -229,10 +230,8 @@ func (w *movingEntities) begin() {
 func (w *movingEntities) gaps(ctx context.Context, d time.Duration) (average, longest time.Duration, err error) {
 	w.begin()
 	before, began := w.handled.Load(), time.Now()
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-		return 0, 0, ctx.Err()
+	if err := measure.Pass(ctx, d); err != nil {
+		return 0, 0, err
 	}
 	average = time.Since(began) * moveShards / time.Duration(max(1, w.handled.Load()-before))
 	for i := range w.shards {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -177,4 +178,14 @@ func (l *Load) More(n int, d time.Duration, op func(caller, i int) error) error 
 	l.Ops, l.Elapsed, l.CPU, l.Lat = l.Ops+m.Ops, l.Elapsed+m.Elapsed, l.CPU+m.CPU, append(l.Lat, m.Lat...)
 	slices.Sort(l.Lat)
 	return err
+}
+
+// Pass lets time go by.
+func Pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

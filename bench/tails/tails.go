@@ -53,7 +53,7 @@ func Run(ctx context.Context, d time.Duration, size int) error {
 	if err := s.capacity(ctx, d); err != nil {
 		return err
 	}
-	quiet, err := s.under(ctx, share, func() error { return rest(ctx, longer*d) })
+	quiet, err := s.under(ctx, share, func() error { return measure.Pass(ctx, longer*d) })
 	if err != nil {
 		return fmt.Errorf("quiet: %w", err)
 	}
@@ -137,7 +137,7 @@ func (s *scene) capacity(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	for range tries {
-		l, err := s.under(ctx, 1, func() error { return rest(ctx, d) })
+		l, err := s.under(ctx, 1, func() error { return measure.Pass(ctx, d) })
 		if err != nil {
 			return err
 		}
@@ -184,15 +184,6 @@ func (s *scene) under(ctx context.Context, part float64, do func() error) (l [le
 		}
 	}
 	return l, err
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // spread says how long parts of the operations took, beside the same while all was quiet.

@@ -23,8 +23,8 @@ type counts struct{ files, lines, methods, fields int }
 // have reached. Lower a row when its subject shrinks, and take it out when the limit is reached. No
 // row grows, and none is added.
 var widest = map[string]counts{
-	"bench":                               {files: 39, lines: 6782},
-	"crdt":                                {files: 62, lines: 7880},
+	"bench":                               {files: 39, lines: 6771},
+	"crdt":                                {files: 60, lines: 7473},
 	"crdt.Store":                          {methods: 31},
 	"ddata":                               {files: 32, lines: 4044},
 	"ddata/membership.member":             {methods: 38},
