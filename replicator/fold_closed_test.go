@@ -12,45 +12,26 @@ import (
 )
 
 // runClosedFolds plays a world whose nodes count, come and go, and says what failed.
-func runClosedFolds(seed uint64, f defect.Set, steps int) (folded uint64, err error) {
+func runClosedFolds(seed uint64, f defect.Set) (folded uint64, err error) {
 	w := newRetireWorld(seed, f)
 	w.counts = true
 	err = failing(func() {
-		for range steps {
+		for range 1500 {
 			w.act()
 		}
 		w.heal()
 	})
-	for _, n := range w.nodes {
-		folded += n.m.site.Counters.Folded
-	}
-	return folded, err
+	return w.folded(), err
 }
 
 // R6: a fold in the durable space never changes a sum at any member, also when the one that folds goes
 // before another has its fold, and its disk comes back later.
 func TestClosedFoldsNeverChangeASum(t *testing.T) {
-	folded := uint64(0)
-	for seed := range uint64(12) {
-		n, err := runClosedFolds(seed, defect.Set{}, 1500)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		folded += n
-	}
-	if t.Logf("%d folds amid all that", folded); folded < 20 {
-		t.Fatalf("no more than %d folds", folded)
-	}
+	foldWorld(runClosedFolds).neverFails(t, 12, 20)
 }
 
 func TestFoldsByManyAreNoticed(t *testing.T) {
-	for seed := range uint64(60) {
-		if _, err := runClosedFolds(seed, defect.Of(defect.FoldUnwitnessed), 1500); err != nil {
-			t.Logf("seed %d: %.200v", seed, err)
-			return
-		}
-	}
-	t.Fatal("no world noticed the fault")
+	foldWorld(runClosedFolds).notices(t, defect.Of(defect.FoldUnwitnessed))
 }
 
 // retiring is a cluster of three with disks, of which the members 4 to 6 have gone, and the views by which

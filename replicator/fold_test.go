@@ -250,45 +250,66 @@ func (w *countWorld) decideHealed() {
 	w.views = append(w.views, v)
 }
 
-// runCounts plays a world and says what failed.
-func runCounts(seed uint64, f defect.Set, steps int) (folded uint64, err error) {
+// runCounts plays a world and says what failed. folded is what was folded before it was healed.
+func runCounts(seed uint64, f defect.Set) (folded uint64, err error) {
 	w := newCountWorld(seed, f)
 	err = failing(func() {
-		for range steps {
+		for range 2000 {
 			w.act()
 		}
-		for _, n := range w.nodes {
-			folded += n.m.site.Counters.Folded
-		}
+		folded = w.folded()
 		w.heal()
 	})
 	return folded, err
 }
 
-// R6: a fold never changes a sum at any replica. This holds for all counts and clears at the same
-// time, and when any node crashes, is cut off, is dropped or joins.
-func TestFoldsNeverChangeASum(t *testing.T) {
+// folded is how many folds the nodes have made.
+func (w *world) folded() (n uint64) {
+	for _, x := range w.nodes {
+		n += x.m.site.Counters.Folded
+	}
+	return n
+}
+
+// foldWorld plays the world of a seed, and says what failed in it and how much was folded.
+type foldWorld func(seed uint64, f defect.Set) (folded uint64, err error)
+
+// neverFails plays worlds, in which there must be so many folds at least.
+func (play foldWorld) neverFails(t *testing.T, seeds, least uint64) {
+	t.Helper()
 	folded := uint64(0)
-	for seed := range uint64(20) {
-		n, err := runCounts(seed, defect.Set{}, 2000)
+	for seed := range seeds {
+		n, err := play(seed, defect.Set{})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		folded += n
 	}
-	if t.Logf("%d folds amid all that", folded); folded < 10 {
+	if t.Logf("%d folds amid all that", folded); folded < least {
 		t.Fatalf("no more than %d folds", folded)
 	}
 }
 
-func TestFoldsWithoutAskingAreNoticed(t *testing.T) {
+// notices looks for a world in which a planted fault shows.
+func (play foldWorld) notices(t *testing.T, f defect.Set) {
+	t.Helper()
 	for seed := range uint64(60) {
-		if _, err := runCounts(seed, defect.Of(defect.FoldUnasked), 2000); err != nil {
+		if _, err := play(seed, f); err != nil {
 			t.Logf("seed %d: %.200v", seed, err)
 			return
 		}
 	}
 	t.Fatal("no world noticed the fault")
+}
+
+// R6: a fold never changes a sum at any replica. This holds for all counts and clears at the same
+// time, and when any node crashes, is cut off, is dropped or joins.
+func TestFoldsNeverChangeASum(t *testing.T) {
+	foldWorld(runCounts).neverFails(t, 20, 10)
+}
+
+func TestFoldsWithoutAskingAreNoticed(t *testing.T) {
+	foldWorld(runCounts).notices(t, defect.Of(defect.FoldUnasked))
 }
 
 func (n *node) count(key string, by uint64) {
