@@ -379,6 +379,29 @@ func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
 	a.wantSet("s")
 }
 
+// R11: Where a crash leaves only the disk, what a learner has in memory is not enough, also if a voter tells it that
+// both have the same.
+func TestLearnerHasCaughtUpWhenItsDiskHas(t *testing.T) {
+	w := cluster(t, 2, settings.Config{DurableKeys: []string{"d/*"}})
+	a := w.nodes[0]
+	x := a.put("d/s", "x", quorum.All)
+	w.quiet()
+	a.want(x, nil)
+	j := w.start(3, nil, 3)
+	j.disk.bad = true
+	w.install(with(viewOf(2, 1, 2), 3))
+	w.advance(20 * time.Second)
+	if j.joined {
+		t.Fatalf("it has caught up, and its disk has nothing\n%v", j.m)
+	}
+	j.wantSet("d/s", "x")
+	j.disk.bad = false
+	w.advance(20 * time.Second)
+	if !j.joined || len(j.disk.items) != 1 {
+		t.Fatalf("it has not caught up, or not on disk\n%v", j.m)
+	}
+}
+
 // R12: Clocks travel as differences or hashes, never whole on every read.
 func TestReadCarriesAHashAndTheAnswerIsSameOrADifference(t *testing.T) {
 	w := cluster(t, 3, settings.Config{})

@@ -55,8 +55,9 @@ type node struct {
 	fetched []effect.Repair
 	holds   int // times that it told of updates that wait
 	down    bool
-	joined  bool   // it has said that it caught up
-	moved   uint16 // the last move of which it has said that its part is done
+	joined  bool                        // it has said that it caught up
+	owed    map[crdt.Origin]*crdt.Clock // nil: nothing; what was on the disks of the voters when it became a learner
+	moved   uint16                      // the last move of which it has said that its part is done
 
 	retirable uint64 // the last epoch under which it has said that origins may retire
 	outdated  bool   // it has said that its disk must not be used
@@ -179,7 +180,11 @@ func (n *node) step(in Input) {
 	w := n.w
 	w.t.Helper()
 	w.log("%s <- %v", wire.Short(n.id), in)
+	was := n.m.site.Member
 	e := n.m.Step(w.now, in)
+	if !was && n.m.site.Member {
+		n.owe()
+	}
 	for _, b := range e.Persist {
 		w.log("%s -> %v", wire.Short(n.id), b)
 		n.batches = append(n.batches, b)
@@ -223,6 +228,7 @@ func (n *node) step(in Input) {
 	if e.CaughtUp {
 		w.log("%s -> caught up", wire.Short(n.id))
 		n.joined = true
+		n.settle()
 	}
 	if e.Moved != 0 {
 		w.log("%s -> moved #%d", wire.Short(n.id), e.Moved)
@@ -239,6 +245,45 @@ func (n *node) step(in Input) {
 		n.check()
 	}
 	w.after(n)
+}
+
+// owe notes what a node has to have before it counts, if it has just become a learner.
+func (n *node) owe() {
+	v := n.m.site.View
+	n.owed = nil
+	if v.Founded && n.m.site.Voter {
+		return
+	}
+	n.owed = map[crdt.Origin]*crdt.Clock{}
+	for _, m := range v.Voters {
+		if x := n.w.node(m.ID); x != nil && x != n && x.disk.clock != nil {
+			n.owed[m.ID] = x.disk.clock.Clone()
+		}
+	}
+}
+
+// settle fails when a node counts whose disk lacks what was on the disks of a majority when it became a learner:
+// the others may leave, and their disks with them.
+func (n *node) settle() {
+	n.w.t.Helper()
+	v := n.m.site.View
+	if n.owed == nil || v.Ended.Below > 0 {
+		return
+	}
+	others, has := 0, 0
+	for _, m := range v.Voters {
+		if m.ID == n.id {
+			continue
+		}
+		others++
+		if c := n.owed[m.ID]; c == nil || n.disk.clock != nil && n.disk.clock.Includes(c) {
+			has++
+		}
+	}
+	if has < min(len(v.Voters)/2+1, others) {
+		n.w.t.Fatalf("%s counts, and its disk lacks what was on those of %d of %d others\n%v", wire.Short(n.id),
+			others-has, others, n.m)
+	}
 }
 
 // check fails when an invariant is broken.

@@ -142,7 +142,7 @@ func (q *Rounds) OnAnswer(p *replica.Peer, a *wire.Answer) {
 		return
 	}
 	r := q.rounds[i]
-	extra := a.Extra
+	extra := q.told(r, a)
 	if extra != nil && q.has(r, extra) {
 		extra = nil
 	}
@@ -153,6 +153,19 @@ func (q *Rounds) OnAnswer(p *replica.Peer, a *wire.Answer) {
 	}
 	q.checkRound(r)
 	q.dropRounds()
+}
+
+// told is what must be contained here before an answer counts; nil: nothing more than is. A peer leaves out what it
+// knows to be in the content, and for learning that may not be on disk yet.
+func (q *Rounds) told(r *round, a *wire.Answer) *crdt.Clock {
+	if !r.learn || q.r.Committed() == q.r.Content() {
+		return a.Extra
+	}
+	all := q.r.Content().Clone()
+	if a.Extra != nil {
+		all.Join(a.Extra)
+	}
+	return all
 }
 
 // has reports whether a peer's clock is contained here. Learning wants it on disk as well.
@@ -244,7 +257,9 @@ func (q *Rounds) Retry() {
 	for _, r := range q.rounds {
 		if r.sent {
 			r.tries++
-			r.answers = slices.DeleteFunc(r.answers, func(a answer) bool { return a.extra != nil })
+			r.answers = slices.DeleteFunc(r.answers, func(a answer) bool {
+				return a.extra != nil && !(r.learn && q.r.Content().Includes(a.extra)) // what waits for the disk comes
+			})
 			q.askRound(r)
 		}
 	}
