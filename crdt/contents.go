@@ -59,21 +59,19 @@ func (c *contents) hides(ks keyItems, it *Item) bool {
 		m.folds > 0 && isFold(it) && !ks.more.anchored(it.Path)
 }
 
-// insert brings an item to life and takes away those siblings at its path that removes names; the
-// caller finishes those with forget.
-func (c *contents) insert(d Dot, key, path, payload string, removes []Dot, ch *Changes) *Item {
-	it := &Item{Dot: d, Key: key, Path: path, Payload: payload}
+// insert brings an item to life, which is the store's from then on, and takes away those siblings at its
+// path that removes names; the caller finishes those with forget.
+func (c *contents) insert(it *Item, removes []Dot, ch *Changes) {
 	ks := c.keys.put(it, removes)
 	c.index.put(c.keys.gen, it)
 	c.count++
-	c.sketch.put(d, c.count, &c.index)
+	c.sketch.put(it.Dot, c.count, &c.index)
 	c.bytes += it.size()
 	if ks.marks() != nil {
 		c.marks.entered(ks, it, c.living)
 	}
 	c.digest = c.digest.Plus(c.hash(it))
 	ch.put(it, c.hides(ks, it))
-	return it
 }
 
 // kill drops a live item from its key and the index, then forgets it.
@@ -107,7 +105,8 @@ func (c *contents) forget(it *Item, ch *Changes) {
 // nothing.
 func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 	if e.Puts {
-		it = c.insert(e.Dot, e.Key, e.Path, e.Payload, e.Removes, ch)
+		it = &Item{Dot: e.Dot, Key: e.Key, Path: e.Path, Payload: e.Payload}
+		c.insert(it, e.Removes, ch)
 	}
 	for _, d := range e.Removes {
 		old := c.index.remove(c.keys.gen, d)

@@ -90,11 +90,11 @@ func ExampleReplica_BeginMerge() {
 		}
 	}
 	moment := donor.Store().Snapshot()
-	var items []crdt.Item
+	var items []*crdt.Item
 	for it := range moment.Items() {
-		items = append(items, *it)
+		items = append(items, new(*it)) // of two stores, each has its own
 	}
-	difference := crdt.Difference{Clock: moment.Clock(), Items: [][]crdt.Item{items}, Live: moment.Live}
+	difference := crdt.Difference{Clock: moment.Clock(), Items: [][]*crdt.Item{items}, Live: moment.Live}
 	var merging *crdt.Merging
 	merging, err := r.BeginMerge(difference)
 	if err != nil {

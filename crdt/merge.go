@@ -42,7 +42,7 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 	for i := range items {
 		it := &items[i]
 		if !s.clock.Has(it.Dot) && s.live.index.get(it.Dot) == nil {
-			s.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
+			s.live.insert(new(*it), nil, ch)
 		}
 	}
 	for _, d := range absent {
@@ -86,7 +86,7 @@ func (s *Store) Union(items []Item, ch *Changes) {
 	for i := range items {
 		it := &items[i]
 		if checkItem(it, s.clock) == nil && s.live.index.get(it.Dot) == nil {
-			s.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
+			s.live.insert(new(*it), nil, ch)
 		}
 	}
 	if s.opt.Planted(defect.UnionDrops) {
@@ -149,7 +149,7 @@ func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) 
 		if fresh.live.index.get(it.Dot) != nil {
 			return fmt.Errorf("load: %w: key %q: two rows for dot %v", ErrMalformed, it.Key, it.Dot)
 		}
-		fresh.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, nil)
+		fresh.live.insert(new(it), nil, nil)
 	}
 	if sum := fresh.Digest(); sum != digest && !s.opt.Planted(defect.LoadUnverified) {
 		return fmt.Errorf("load: %w: %d rows sum to %v, their commit said %v", ErrDigest, fresh.Len(), sum, digest)

@@ -5,7 +5,7 @@ import "github.com/coterie-go/coterie/proptest/defect"
 // Difference is what a store lacks of a donor's moment, and has too much.
 type Difference struct {
 	Clock  *Clock         // of the donor's moment
-	Items  [][]Item       // alive there; those that the store has may be left out
+	Items  [][]*Item      // alive there, and the store's own from now on; those that it has may be left out
 	Absent [][]Dot        // alive in the store and not there
 	Unsure *Clock         // what the store has alive among these dots of Clock is absent too, unless Live names it
 	Live   func(Dot) bool // reports whether a dot of Unsure is alive there
@@ -99,7 +99,7 @@ func (m *Merging) step(most int) (cost int, err error) {
 			m.batch, m.at = m.batch+1, 0
 			return 1, nil
 		}
-		it := &b[m.at]
+		it := b[m.at]
 		m.at++
 		return 1 + it.size()/sizePerWork, m.bring(it)
 	case m.batch < items+len(m.diff.Absent):
@@ -123,7 +123,7 @@ func (m *Merging) bring(it *Item) error {
 	if m.next.index.get(it.Dot) != nil || m.store.clock.Has(it.Dot) && m.store.live.index.get(it.Dot) == nil {
 		return nil
 	}
-	m.next.insert(it.Dot, it.Key, it.Path, it.Payload, nil, m.change())
+	m.next.insert(it, nil, m.change())
 	return nil
 }
 

@@ -140,18 +140,19 @@ func (w *mergeWorld) run() error {
 		return errors.New("a donor from the future")
 	}
 	var gone []Dot
-	var items []Item
+	var items []*Item
+	var plain []Item
 	for it := range own.Items() {
 		if theirs.Clock().Has(it.Dot) && !theirs.Live(it.Dot) {
 			gone = append(gone, it.Dot)
 		}
 	}
 	for it := range theirs.In(theirs.Clock().Minus(asked), Dot{}) {
-		items = append(items, *it)
+		items, plain = append(items, new(*it)), append(plain, *it)
 	}
 	some(20, any)
 	m, err := w.here.BeginMerge(Difference{
-		Clock: theirs.Clock(), Items: [][]Item{items[:len(items)/2], items[len(items)/2:]}, Absent: [][]Dot{gone},
+		Clock: theirs.Clock(), Items: [][]*Item{items[:len(items)/2], items[len(items)/2:]}, Absent: [][]Dot{gone},
 		Unsure: theirs.Clock().Minus(asked), Live: theirs.Live,
 	})
 	if err != nil {
@@ -199,7 +200,7 @@ func (w *mergeWorld) run() error {
 			absent = append(absent, it.Dot)
 		}
 	}
-	if err := w.twin.MergeDiff(theirs.Clock(), absent, items, nil); err != nil {
+	if err := w.twin.MergeDiff(theirs.Clock(), absent, plain, nil); err != nil {
 		return err
 	}
 	return w.compare(before, out)
@@ -284,7 +285,11 @@ func TestStepsOfAMergeAreBounded(t *testing.T) {
 			}
 		}
 		snap := donor.st.Snapshot()
-		m, err := here.BeginMerge(Difference{Clock: snap.Clock(), Items: [][]Item{itemsOf(snap)}, Live: snap.Live})
+		var items []*Item
+		for it := range snap.Items() {
+			items = append(items, new(*it))
+		}
+		m, err := here.BeginMerge(Difference{Clock: snap.Clock(), Items: [][]*Item{items}, Live: snap.Live})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package replicator
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -241,7 +240,12 @@ func (r *repairs) repaired(g *repair.Staged) {
 // unite adds what an equal clock's store has and this one lost. If this replica has moved on, lost
 // items cannot be told from removed ones any more: then the next alarm tries again.
 func (r *repairs) unite(p *replica.Peer, g *repair.Staged) {
-	items := slices.Concat(g.Batches()...)
+	var items []crdt.Item
+	for _, b := range g.Batches() {
+		for _, it := range b {
+			items = append(items, *it)
+		}
+	}
 	r.agree(p, items)
 	if !g.Clock.Equal(r.Content()) {
 		repairHost{r}.Broken(g.From, g.Since)

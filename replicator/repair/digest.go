@@ -89,7 +89,7 @@ type Staged struct {
 }
 
 // Batches returns the items that were fetched. They must not be modified.
-func (g *Staged) Batches() (all [][]crdt.Item) {
+func (g *Staged) Batches() (all [][]*crdt.Item) {
 	for _, b := range g.fetch.batches {
 		all = append(all, b.items)
 	}

@@ -23,7 +23,7 @@ type fetch struct {
 	batches []batch
 	sum     crdt.Digest // of all batches
 	got     uint64      // items in all batches
-	pool    []crdt.Item // from a donor that was replaced, by dot
+	pool    []*crdt.Item // from a donor that was replaced, by dot
 	pooled  crdt.Clock  // its dots
 	helpers []crdt.Origin
 	called  bool // helpers were looked for
@@ -38,7 +38,7 @@ type part struct {
 // batch is what one answer brought, in order of dots.
 type batch struct {
 	from  crdt.Origin // 0: from a donor that was replaced
-	items []crdt.Item
+	items []*crdt.Item
 }
 
 // Sizes of what is fetched.
@@ -156,12 +156,12 @@ func (f *fetch) enqueue(dots *crdt.Clock, only bool) {
 // It reports whether that makes sense.
 func (f *fetch) take(x *question, dots, rest *crdt.Clock, items []*crdt.Item) bool {
 	var got crdt.Clock
-	b := batch{from: x.to, items: make([]crdt.Item, len(items))}
+	b := batch{from: x.to, items: make([]*crdt.Item, len(items))}
 	for i, it := range items {
 		if !dots.Has(it.Dot) || i > 0 && items[i-1].Dot.Compare(it.Dot) >= 0 {
 			return false
 		}
-		b.items[i] = *it
+		b.items[i] = new(*it)
 		got.Add(it.Dot)
 	}
 	if f.got+uint64(len(items)) > f.most {
@@ -197,8 +197,8 @@ func (f *fetch) stage(b batch) {
 	if len(b.items) == 0 {
 		return
 	}
-	for i := range b.items {
-		f.sum = f.sum.Plus(f.env.Store.Hash(&b.items[i]))
+	for _, it := range b.items {
+		f.sum = f.sum.Plus(f.env.Store.Hash(it))
 	}
 	f.got += uint64(len(b.items))
 	f.batches = append(f.batches, b)
@@ -210,10 +210,10 @@ func (f *fetch) keep(old *fetch) {
 	for _, b := range old.batches {
 		f.pool = append(f.pool, b.items...)
 	}
-	slices.SortFunc(f.pool, func(a, b crdt.Item) int { return a.Dot.Compare(b.Dot) })
-	f.pool = slices.CompactFunc(f.pool, func(a, b crdt.Item) bool { return a.Dot == b.Dot })
-	for i := range f.pool {
-		f.pooled.Add(f.pool[i].Dot)
+	slices.SortFunc(f.pool, func(a, b *crdt.Item) int { return a.Dot.Compare(b.Dot) })
+	f.pool = slices.CompactFunc(f.pool, func(a, b *crdt.Item) bool { return a.Dot == b.Dot })
+	for _, it := range f.pool {
+		f.pooled.Add(it.Dot)
 	}
 }
 
@@ -222,7 +222,7 @@ func (f *fetch) takePooled(names *crdt.Clock) {
 	var b batch
 	for r := range names.And(&f.pooled).Ranges() {
 		i, _ := slices.BinarySearchFunc(f.pool, crdt.Dot{Origin: r.Origin, Seq: r.First},
-			func(it crdt.Item, d crdt.Dot) int { return it.Dot.Compare(d) })
+			func(it *crdt.Item, d crdt.Dot) int { return it.Dot.Compare(d) })
 		b.items = append(b.items, f.pool[i:i+int(r.Last-r.First)+1]...)
 	}
 	f.stage(b)
@@ -238,8 +238,8 @@ func (f *fetch) distrust() bool {
 			f.stage(b)
 			continue
 		}
-		for i := range b.items {
-			again.Add(b.items[i].Dot)
+		for _, it := range b.items {
+			again.Add(it.Dot)
 		}
 	}
 	f.enqueue(again, true)
