@@ -17,12 +17,10 @@
 // process writes its profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads
 // a profile.
 //
-// On a shared machine, the ratios and the cpu_… figures hold better than others.
-//
 // # What each bench measures
 //
 // The targets of time were set on a machine whose raw multiplexed ping-pong makes 57 k/s with one
-// caller and 735 k/s with 64. On a slower machine, compare the ratios.
+// caller and 735 k/s with 64. On a slower machine, compare the ratios; on a shared one, the cpu_… figures too.
 //
 //	bench      what it measures                                  baseline                   target
 //	types      add, remove and merge in sets and maps            a plain map                ≤ 1 µs, merge ≤ 2 µs, ≤ 24 bytes per element encoded
@@ -38,6 +36,7 @@
 //	join       an empty node becomes a full member               encoding and merging
 //	durable    durable inserts, 1 to 256 callers                 raw LMDB                   flat within 10 % up to 1 M elements
 //	load       the start of a node with 1 M rows                 none
+//	large      100 M rows: a start, pauses, a joiner, a repair   a pass over the rows; the same, quiet
 //	frames     frames between two transports                     raw framed TCP             0.6 of it
 //	lanes      the control lane beside a flood                   a raw connection
 //	form       nodes that start together until all are Up        none

@@ -102,17 +102,9 @@ func startBesideRaw(ctx context.Context, dir string) (*ddata.Node, *ddata.Replic
 	return n, r, raw, nil
 }
 
-// scattered is 16 bytes that differ from those of every other number, in no order.
-func scattered(n uint64) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], n*0x9E3779B97F4A7C15)
-	binary.BigEndian.PutUint64(b[8:], n)
-	return string(b[:])
-}
-
 func insert(ctx context.Context, r *ddata.Replicator, key ddata.Key[crdt.ORSet[string]], n uint64) error {
 	return ddata.Update(ctx, r, key, ddata.WriteLocal,
-		func(s *crdt.ORSetTx[string]) error { return s.Add(scattered(n)) })
+		func(s *crdt.ORSetTx[string]) error { return s.Add(measure.Scattered(n)) })
 }
 
 // rawStore is LMDB without us: a transaction and a sync for each row, which is as long as one of
@@ -278,7 +270,7 @@ func fill(ctx context.Context, r *ddata.Replicator, raw *rawStore, size int) err
 		to := min(from+group, size)
 		err := ddata.Update(ctx, r, grownKey(size, 0), ddata.WriteLocal, func(s *crdt.ORSetTx[string]) error {
 			for i := from; i < to; i++ {
-				if err := s.Add(scattered(uint64(i))); err != nil {
+				if err := s.Add(measure.Scattered(uint64(i))); err != nil {
 					return err
 				}
 			}
@@ -340,9 +332,6 @@ func measureTurn(ctx context.Context, r *ddata.Replicator, raw *rawStore, size i
 
 // durableChild runs the children of the benches of durable data; false when it is none of them.
 func durableChild(what string) (bool, error) {
-	if dir, ok := strings.CutPrefix(what, "load "); ok {
-		return true, runLoadChild(dir)
-	}
 	rest, ok := strings.CutPrefix(what, "grown ")
 	if !ok {
 		return false, nil

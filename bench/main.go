@@ -14,6 +14,7 @@ import (
 
 	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/bench/floods"
+	"github.com/coterie-go/coterie/bench/large"
 	"github.com/coterie-go/coterie/bench/results"
 	"github.com/coterie-go/coterie/bench/tails"
 	"github.com/coterie-go/coterie/bench/telemetry"
@@ -63,7 +64,11 @@ var benches = []bench{
 		runJoin},
 	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements",
 		runDurable},
-	{"load", "the start of a node with 1 M rows in its directory", runLoad},
+	{"load", "the start of a node with 1 M rows in its directory",
+		func(ctx context.Context, o options) error { return large.Load(ctx, o.size(1_000_000)) }},
+	{"large", "nodes with 100 M rows, or as many as there is memory for: pauses while garbage is collected, a joiner " +
+		"that takes all, a thousand differences",
+		func(ctx context.Context, o options) error { return large.Run(ctx, o.d, o.size(100_000_000)) }},
 	{"frames", "frames between two transports, one way and ping-pong, 1 and 64 callers, beside raw framed TCP",
 		runFrames},
 	{"lanes", "latency of the control lane beside a flood of data and a snapshot of 100 MB, beside a raw connection",

@@ -14,6 +14,7 @@ import (
 	"github.com/bmatsuo/lmdb-go/lmdb"
 
 	"github.com/coterie-go/coterie/bench/commits"
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
@@ -73,7 +74,7 @@ func (s *rawStore) events(_ context.Context, from uint64, events, entities int) 
 // event puts the rows of an event of an entity: itself, by its entity; where the history of that
 // ends; and what readers of all events find it by.
 func (s *rawStore) event(txn *lmdb.Txn, number, entity uint64) error {
-	id, n := scattered(entity), string(binary.BigEndian.AppendUint64(nil, number))
+	id, n := measure.Scattered(entity), string(binary.BigEndian.AppendUint64(nil, number))
 	return errors.Join(
 		txn.Put(s.dbi, []byte("e"+id+n), make([]byte, commits.Body), 0),
 		txn.Put(s.dbi, []byte("h"+id), []byte(n), 0),
@@ -155,7 +156,7 @@ func persistReplicated(ctx context.Context, dir string, o options) error {
 			}
 			return ddata.Update(ctx, at, key, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
 				for i := range uint64(events) {
-					if err := s.Add(scattered(from+i) + body); err != nil {
+					if err := s.Add(measure.Scattered(from+i) + body); err != nil {
 						return err
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/bench/child"
+	"github.com/coterie-go/coterie/bench/large"
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/bench/tails"
 	"github.com/coterie-go/coterie/ddata"
@@ -236,6 +237,14 @@ func runChild(what string) error {
 		return rolloutChild(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "tails" && len(words) > 3:
 		return tails.Guest(context.Background(), words[1], words[2], words[3:])
+	case words[0] == "fill" && len(words) == 3:
+		size, err := strconv.Atoi(words[2])
+		if err != nil {
+			return err
+		}
+		return large.Fill(words[1], size)
+	case words[0] == "keeper" && len(words) > 3:
+		return large.Keeper(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "raw":
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"runtime"
 	"slices"
@@ -161,6 +162,14 @@ func (c *Cost) Figures() Figures {
 	f.Add("ns_per_op", c.Ns())
 	f.Add("cpu_ns_per_op", c.CPUNs())
 	return f
+}
+
+// Scattered is 16 bytes that differ from those of every other number, in no order.
+func Scattered(n uint64) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], n*0x9E3779B97F4A7C15)
+	binary.BigEndian.PutUint64(b[8:], n)
+	return string(b[:])
 }
 
 // HeapBytes is what lives on the heap after collecting garbage.

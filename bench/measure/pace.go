@@ -18,7 +18,9 @@ type Pace struct {
 }
 
 // Begin has callers do perSecond operations together until End is called.
-func Begin(ctx context.Context, callers int, perSecond float64, op func(ctx context.Context, caller, i int) error) *Pace {
+func Begin(
+	ctx context.Context, callers int, perSecond float64, op func(ctx context.Context, caller, i int) error,
+) *Pace {
 	until, stop := context.WithCancel(ctx)
 	p := &Pace{stop: stop, begun: time.Now()}
 	every := time.Duration(float64(callers) / perSecond * float64(time.Second))

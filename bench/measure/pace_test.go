@@ -5,11 +5,7 @@ import (
 	"errors"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Behind an operation that takes long, the next ones of the same caller are late, and seen to be.
 func TestTimeCountsFromWhenItWasDue(t *testing.T) {

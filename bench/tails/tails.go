@@ -27,6 +27,9 @@ const (
 	down  = 0.85
 	tries = 12
 
+	// callers is how many begin operations of one kind.
+	callers = 64
+
 	keys = 1000 // counters that are written, and entities that are asked
 )
 
@@ -172,14 +175,14 @@ func (s *scene) closed(ctx context.Context, d time.Duration) error {
 
 // under does something while the cluster is under a part of the load that it can bear.
 func (s *scene) under(ctx context.Context, part float64, do func() error) (l [len(kinds)]measure.Load, err error) {
-	var paces [len(kinds)]*pace
+	var paces [len(kinds)]*measure.Pace
 	for i, op := range s.ops {
-		paces[i] = begin(ctx, part*s.able[i], op)
+		paces[i] = measure.Begin(ctx, callers, part*s.able[i], op)
 	}
 	err = do()
 	for i, p := range paces {
 		var failed error
-		if l[i], failed = p.end(); err == nil {
+		if l[i], failed = p.End(); err == nil {
 			err = failed
 		}
 	}

@@ -21,10 +21,10 @@ type fetch struct {
 	names   crdt.Clock  // dots that are alive there
 	queue   []part      // named dots that no peer has been asked for
 	batches []batch
-	sum     crdt.Digest // of all batches
-	got     uint64      // items in all batches
+	sum     crdt.Digest  // of all batches
+	got     uint64       // items in all batches
 	pool    []*crdt.Item // from a donor that was replaced, by dot
-	pooled  crdt.Clock  // its dots
+	pooled  crdt.Clock   // its dots
 	helpers []crdt.Origin
 	called  bool // helpers were looked for
 }
