@@ -8,8 +8,9 @@ BASE      ?=
 PLAN      ?=
 FUZZTIME  ?= 2m
 BENCH     ?= all
-# Job vet looks at all packages, with more rules than tests would.
-TEST       = $(GO) test -vet=off
+# Job vet looks at all packages, with more rules than tests would. Without the tables of a debugger, the binaries of
+# tests, which are hundreds, are linked in half the time; stacks have all lines.
+TEST       = $(GO) test -vet=off -ldflags=-w
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
@@ -110,6 +111,8 @@ vet: ## go vet
 	$(GO) vet ./...
 	$(call in_modules,$(GO) vet ./...)
 
+# Collecting its garbage less often takes a third off its time.
+lint: export GOGC = 400
 lint: ## staticcheck, pinned in go.mod
 	$(GO) tool staticcheck ./...
 	$(call in_modules,$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
