@@ -39,6 +39,21 @@ type crowd struct {
 	net   *scriptNet
 	lease *fakeLease
 	goOn  func()
+
+	mu      sync.Mutex
+	handled map[string][]int // by id: the sizes of the messages, below 0 those of questions
+}
+
+// note notes that an entity has handled a message.
+func (c *crowd) note(id string, m message_) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch m := m.(type) {
+	case blob:
+		c.handled[id] = append(c.handled[id], len(m.B))
+	case askBlob:
+		c.handled[id] = append(c.handled[id], -len(m.B))
+	}
 }
 
 // newCrowd starts it in a bubble.
@@ -47,25 +62,33 @@ func newCrowd(t *testing.T, mailbox, region int, edits ...func(*Ports)) *crowd {
 	typ.Messages = CBOR[message_](blob{}, askBlob{}, total{})
 	typ.Limits.MailboxBytes, typ.Limits.RegionBytes = mailbox, region
 	gate := make(chan struct{})
+	k := &crowd{
+		t: t, lease: &fakeLease{}, goOn: sync.OnceFunc(func() { close(gate) }), handled: map[string][]int{},
+	}
 	typ.New = func(*Context[message_]) Entity[message_] {
 		return receiveFunc(func(c *Context[message_], m message_) error {
 			<-gate
+			k.note(c.ID(), m)
 			if c.Asked() {
 				return c.Reply(1)
 			}
 			return nil
 		})
 	}
-	lease := &fakeLease{}
-	edits = append(edits, func(p *Ports) { p.Lease = lease })
-	g, n := scriptedType(t, typ, edits...)
-	c := &crowd{t, g, n, lease, sync.OnceFunc(func() { close(gate) })}
-	t.Cleanup(c.goOn)
-	return c
+	edits = append(edits, func(p *Ports) { p.Lease = k.lease })
+	k.g, k.net = scriptedType(t, typ, edits...)
+	t.Cleanup(k.goOn)
+	return k
 }
 
 // brings delivers a message that counts so many bytes.
 func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
+	c.t.Helper()
+	c.g.plane.Receive(7, c.frame(id, size, msg))
+}
+
+// frame is the frame of a message that counts so many bytes.
+func (c *crowd) frame(id string, size int, msg func([]byte) message_) []byte {
 	c.t.Helper()
 	r := c.g.plane
 	mt, err := r.Registry.Of(msg(nil))
@@ -85,7 +108,7 @@ func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	if _, asks := msg(nil).(askBlob); asks {
 		m.Kind, m.Call = codec.Ask, 5
 	}
-	r.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body[:len(body):len(body)]...))
+	return append(codec.AppendMessageHead(nil, &m, id), body...)
 }
 
 func aBlob(b []byte) message_ { return blob{b} }

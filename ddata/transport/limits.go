@@ -23,6 +23,9 @@ const (
 	// DefaultPacketQueueMax bounds what may wait where SendPacket adds, in bytes.
 	DefaultPacketQueueMax = 256 << 10
 
+	// BatchMax bounds the frames that a BatchHandler gets at once.
+	BatchMax = 256
+
 	// DefaultConnsMax bounds the accepted connections and streams of a node.
 	DefaultConnsMax = 16 << 10
 

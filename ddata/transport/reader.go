@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport/frame"
@@ -28,12 +29,10 @@ type reader struct {
 // Handlers get slices of the read buffer, which is reused: no frame is copied or allocated.
 func (r *reader) read(conn net.Conn, from NodeID, t *turn) error {
 	b := frame.NewBuffer()
-	table := r.channels.handlers.Load()
+	in := intake{channels: r.channels, n: r.n, from: from}
 	var (
 		got   *receipt.Counter
 		parts frame.Assembly
-		ch    Channel
-		h     Handler
 	)
 	if t != nil {
 		got, parts = t.receipts, frame.NewAssembly(t.room, r.cfg.MessageMax, r.closed, t.drain)
@@ -45,36 +44,8 @@ func (r *reader) read(conn net.Conn, from NodeID, t *turn) error {
 		}
 		n, err := conn.Read(b.Free())
 		b.Filled(n)
-		frames, taken := 0, 0
 		heldFrames, heldBytes := parts.Held() // the parts of a message count as received when it was handled
-		var broken error
-		for {
-			var f []byte
-			if f, broken = b.Take(r.cfg.FrameMax); f == nil {
-				break
-			}
-			if next := r.channels.handlers.Load(); h == nil || Channel(frame.Channel(f)) != ch || next != table {
-				table, ch = next, Channel(frame.Channel(f))
-				h = r.channels.in(table, ch)
-			}
-			payload := f[frame.HeaderSize:]
-			if parts.Wants(f) {
-				if payload, broken = r.addPart(&parts, f); broken != nil {
-					break
-				}
-			}
-			frames++
-			taken += len(f)
-			if payload == nil { // a part that is not the last
-				continue
-			}
-			if h == nil {
-				r.n.drop(DropNoHandler, 1)
-			} else {
-				h.Receive(from, payload)
-			}
-			parts.Done()
-		}
+		frames, taken, broken := r.take(&b, &in, &parts)
 		r.n.read(frames, taken)
 		stillFrames, stillBytes := parts.Held()
 		got.Took(frames+heldFrames-stillFrames, taken+heldBytes-stillBytes)
@@ -84,6 +55,34 @@ func (r *reader) read(conn net.Conn, from NodeID, t *turn) error {
 		if err != nil {
 			got.End(err == io.EOF && b.Rest() == 0 && stillFrames == 0)
 			return r.ended(err, b.Rest())
+		}
+	}
+}
+
+// take hands over all frames that a read has completed. They have been handled when it returns.
+func (r *reader) take(b *frame.Buffer, in *intake, parts *frame.Assembly) (frames, taken int, broken error) {
+	defer in.flush()
+	for {
+		f, err := b.Take(r.cfg.FrameMax)
+		if f == nil {
+			return frames, taken, err
+		}
+		payload := f[frame.HeaderSize:]
+		part := parts.Wants(f)
+		if part {
+			if payload, err = r.addPart(parts, f); err != nil {
+				return frames, taken, err
+			}
+		}
+		frames++
+		taken += len(f)
+		if payload == nil { // a part that is not the last
+			continue
+		}
+		in.put(Channel(frame.Channel(f)), payload)
+		if part {
+			in.flush()
+			parts.Done()
 		}
 	}
 }
@@ -108,4 +107,67 @@ func (r *reader) ended(err error, rest int) error {
 		return fmt.Errorf("transport: ended within a frame: %w", io.ErrUnexpectedEOF)
 	}
 	return err
+}
+
+// intake hands the frames of one connection to the handlers of their channels, in order. Frames for a
+// BatchHandler wait until others have come, or flush.
+type intake struct {
+	channels *channels
+	n        *counters
+	from     NodeID
+
+	table   *map[Channel]Handler // in which the handler was found; nil: none was looked for
+	ch      Channel              // of the last frame
+	h       Handler              // of ch; nil: there is none
+	all     BatchHandler         // h, if it is one; else nil
+	waiting *frames              // for all; nil: none do
+}
+
+// frames are payloads in the order in which they came.
+type frames struct {
+	n        int
+	payloads [BatchMax][]byte
+}
+
+// framesPool is for the frames that wait while one read is handed over: between two reads an intake holds none.
+var framesPool = sync.Pool{New: func() any { return new(frames) }}
+
+// put takes the payload of a frame, which must last until flush.
+func (in *intake) put(ch Channel, payload []byte) {
+	if next := in.channels.handlers.Load(); in.h == nil || ch != in.ch || next != in.table {
+		in.flush()
+		in.table, in.ch, in.h = next, ch, in.channels.in(next, ch)
+		in.all, _ = in.h.(BatchHandler)
+	}
+	switch {
+	case in.h == nil:
+		in.n.drop(DropNoHandler, 1)
+	case in.all == nil:
+		in.h.Receive(in.from, payload)
+	default:
+		if in.waiting == nil {
+			in.waiting = framesPool.Get().(*frames)
+		}
+		w := in.waiting
+		w.payloads[w.n] = payload
+		if w.n++; w.n == BatchMax {
+			in.flush()
+		}
+	}
+}
+
+// flush hands over what waits.
+func (in *intake) flush() {
+	w := in.waiting
+	switch {
+	case w == nil:
+		return
+	case w.n == 1:
+		in.all.Receive(in.from, w.payloads[0])
+	default:
+		in.all.ReceiveAll(in.from, w.payloads[:w.n])
+	}
+	clear(w.payloads[:w.n])
+	w.n, in.waiting = 0, nil
+	framesPool.Put(w)
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +42,68 @@ func appendFrame(dst []byte, ch Channel, payload []byte) []byte {
 // bare is a mesh that only reads.
 func bare(frameMax int) *Mesh {
 	return newMesh(Config{FrameMax: frameMax}.WithDefaults(), "", nil)
+}
+
+// gathering is a BatchHandler that notes the frames of its channel in the order of all.
+type gathering struct {
+	ch    Channel
+	got   *[]string
+	parts *int // calls with several frames
+}
+
+// Receive implements Handler.
+func (g gathering) Receive(_ NodeID, p []byte) {
+	*g.got = append(*g.got, fmt.Sprintf("%v %x", g.ch, p))
+}
+
+// ReceiveAll implements BatchHandler.
+func (g gathering) ReceiveAll(from NodeID, all [][]byte) {
+	if *g.parts++; len(all) > BatchMax {
+		panic(len(all))
+	}
+	for _, p := range all {
+		g.Receive(from, p)
+	}
+}
+
+// What a handler gets together is what came, in the order among the channels too, and a frame stays as it is
+// until it has been handed over.
+func TestReadFramesTogether(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	together := 0
+	for round := range 60 {
+		var stream []byte
+		var want, got []string
+		m := bare(3000)
+		for ch := range Channel(3) {
+			g := gathering{ch, &got, &together}
+			if m.Handle(ch, g); ch == 2 {
+				m.Handle(ch, HandlerFunc(g.Receive))
+			}
+		}
+		for ch := Channel(0); len(want) < 600; {
+			if rng.IntN(20) == 0 {
+				ch = Channel(rng.IntN(3))
+			}
+			p := make([]byte, rng.IntN(10))
+			if rng.IntN(50) == 0 {
+				p = make([]byte, 3000)
+			}
+			for i := range p {
+				p[i] = byte(rng.Uint32())
+			}
+			want = append(want, fmt.Sprintf("%v %x", ch, p))
+			stream = appendFrame(stream, ch, p)
+		}
+		most := 16 << rng.IntN(16)
+		err := m.in.reader.read(&script{data: stream, portion: func() int { return rng.IntN(most) }}, 9, nil)
+		if err != io.EOF || !slices.Equal(got, want) {
+			t.Fatalf("round %d: %v; %d frames of %d, or in another order", round, err, len(got), len(want))
+		}
+	}
+	if together == 0 {
+		t.Error("no frames were handed over together")
+	}
 }
 
 func TestReadFramesInAnyPortions(t *testing.T) {

@@ -74,6 +74,14 @@ type Handler interface {
 	Receive(from NodeID, payload []byte)
 }
 
+// BatchHandler is a Handler that takes several frames at once. ReceiveAll is called in place of Receive with
+// frames that came together: at most BatchMax, in their order. payloads and what they hold are valid during
+// the call only.
+type BatchHandler interface {
+	Handler
+	ReceiveAll(from NodeID, payloads [][]byte)
+}
+
 // LossHandler is a Handler that wants to know what was lost. Lost gets each frame of its channel
 // that was accepted for the Data lane and may never arrive, because the peer was removed, died or
 // refuses, or this transport was closed. A frame that was sent may have arrived all the same.

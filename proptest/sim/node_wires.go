@@ -151,7 +151,13 @@ func (x *wires) Take(from uint64, ch transport.Channel, payload []byte) {
 			return
 		}
 	}
-	x.lend(payload, func(lent []byte) { h.Receive(transport.NodeID(from), lent) })
+	x.lend(payload, func(lent []byte) {
+		if all, is := h.(transport.BatchHandler); is {
+			all.ReceiveAll(transport.NodeID(from), [][]byte{lent})
+			return
+		}
+		h.Receive(transport.NodeID(from), lent)
+	})
 }
 
 // Lost implements network.Extensions. It gives a frame back to its handler.

@@ -219,6 +219,11 @@ func (f *planField) append(dst []byte, x reflect.Value) []byte {
 func (p *plan) decode(b []byte) (any, bool) {
 	m := p.rooms.Get().(*room)
 	defer p.rooms.Put(m)
+	return p.decodeIn(m, b)
+}
+
+// decodeIn is decode with a struct of the caller's.
+func (p *plan) decodeIn(m *room, b []byte) (any, bool) {
 	r := cbor.NewReader(b)
 	for i := range p.fields {
 		f := &p.fields[i]

@@ -169,6 +169,32 @@ func (m *Type) Decode(b []byte) (any, error) {
 			return v, nil
 		}
 	}
+	return m.decodePlain(b)
+}
+
+// Decoder decodes messages one after the other. It is for one goroutine at a time, and goes on holding the
+// last message until it is used again. The zero value is ready.
+type Decoder struct {
+	plan *plan // of the last message; nil: there was none that has a plan
+	room *room // for it
+}
+
+// Decode makes a message of a type of its CBOR, as Type.Decode does.
+func (d *Decoder) Decode(m *Type, b []byte) (any, error) {
+	if m.plan == nil {
+		return m.decodePlain(b)
+	}
+	if m.plan != d.plan {
+		d.plan, d.room = m.plan, m.plan.rooms.Get().(*room)
+	}
+	if v, ok := m.plan.decodeIn(d.room, b); ok {
+		return v, nil
+	}
+	return m.decodePlain(b)
+}
+
+// decodePlain is Decode without a plan.
+func (m *Type) decodePlain(b []byte) (any, error) {
 	into := func(v any) error { return DecodeInto(m.Encoding, b, v) }
 	if m.pointer {
 		p := reflect.New(m.Go.Elem())

@@ -2,11 +2,14 @@ package dataplane
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Address is the id of an entity with the way to it.
@@ -49,3 +52,23 @@ func (a *Address) deliver(s *entities.Shard, env mailbox.Envelope) bool {
 	a.found.Store(e)
 	return true
 }
+
+// idMax is how many bytes an id has.
+const idMax = 512
+
+// CheckID accepts 1 to 512 bytes of UTF-8.
+func CheckID(id string) error {
+	if id == "" {
+		return fmt.Errorf("%w: it is empty", failure.ErrInvalidID)
+	}
+	if len(id) > idMax {
+		return fmt.Errorf("%w: it has %d bytes, the limit is %d", failure.ErrInvalidID, len(id), idMax)
+	}
+	if !utf8.ValidString(id) {
+		return fmt.Errorf("%w: %q is not UTF-8", failure.ErrInvalidID, id)
+	}
+	return nil
+}
+
+// isID reports whether bytes of a frame are an id that CheckID accepts.
+func isID(id []byte) bool { return len(id) > 0 && len(id) <= idMax && utf8.Valid(id) }

@@ -25,7 +25,7 @@ type Plane struct {
 	Self      uint64
 	Cluster   host.Cluster
 	Registry  *codec.Registry
-	decoder   decoder
+	incoming  incoming
 	Routes    *routes.Table
 	Entities  *entities.Runtime
 	Asks      *asks.Table

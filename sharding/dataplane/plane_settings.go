@@ -88,7 +88,8 @@ func New(t Settings) *Plane {
 	id := protocol.Identity{Name: t.Type, Role: t.Role}
 	r.Standing.cluster, r.Standing.service, r.Standing.self = t.Cluster, id.Service(), r.Self
 	r.Attached.drops, r.Attached.panics, r.Attached.Meter = r.Drops, r.Panics, t.Meter
-	r.decoder = decoder{r.Registry, r.Panics, s != nil}
+	r.incoming.decoder = decoder{r.Registry, r.Panics, s != nil}
+	r.incoming.arrivals.New = func() any { return newArrivals(r) }
 	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.known = r.Self, t.Network,
 		ChannelOf(t.Type), r.Registry, t.Errors
 	r.Out.readHeaders = t.ReadHeaders
@@ -97,7 +98,7 @@ func New(t Settings) *Plane {
 	r.Routes = routes.New(routes.Settings{
 		Self: r.Self, Shards: t.Shards, ShardOf: r.Panics.GuardShardFunc(t.ShardOf),
 		CountMax: t.Limits.BufferMax, BytesMax: t.Limits.BufferBytes,
-		Carrier: carrier{&r.Out, r.decoder}, Asks: r.Asks, PassesOnNothing: r.HasEnded, Spans: s,
+		Carrier: carrier{&r.Out, r.incoming.decoder}, Asks: r.Asks, PassesOnNothing: r.HasEnded, Spans: s,
 		Defects: t.Defects,
 	})
 	r.Leases.Shards = r.Panics.GuardLeases("Leases.Shards", t.Leases.Shards)

@@ -106,7 +106,7 @@ func (q *Question[R]) Decode(body []byte) error {
 	if rd.Err() != nil {
 		return fmt.Errorf("%w: malformed reply", failure.ErrEncoding)
 	}
-	env, err := q.R.decoder.Decode(&codec.Message{Type: typ, Body: rd.Rest()})
+	env, err := q.R.incoming.Decode(&codec.Message{Type: typ, Body: rd.Rest()})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package dataplane
 import (
 	"bytes"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -25,15 +24,9 @@ func (r *Plane) Receive(from transport.NodeID, payload []byte) {
 		r.malformed(uint64(from))
 	case kind == codec.Tell || kind == codec.Ask:
 		var m codec.Message
-		m.Read(rd, kind, fields)
-		if rd.Err() != nil || int(m.Shard) >= len(r.Routes.Slots) {
-			r.malformed(uint64(from))
-			return
+		if readMessage(r, uint64(from), rd, kind, fields, &m) {
+			r.inbound(uint64(from), &m)
 		}
-		if m.Origin == 0 {
-			m.Origin = uint64(from)
-		}
-		r.inbound(uint64(from), &m)
 	case kind == codec.Reply:
 		r.receiveReply(uint64(from), rd)
 	case kind == codec.Control:
@@ -47,6 +40,19 @@ func (r *Plane) Receive(from transport.NodeID, payload []byte) {
 	default:
 		r.malformed(uint64(from))
 	}
+}
+
+// readMessage reads a tell or an ask behind its kind. False: it is none, which is counted.
+func readMessage(r *Plane, from uint64, rd *cbor.Reader, kind codec.Kind, fields int, m *codec.Message) bool {
+	m.Read(rd, kind, fields)
+	if rd.Err() != nil || int(m.Shard) >= len(r.Routes.Slots) {
+		r.malformed(from)
+		return false
+	}
+	if m.Origin == 0 {
+		m.Origin = from
+	}
+	return true
 }
 
 var _ transport.LossHandler = (*Plane)(nil)
@@ -123,13 +129,13 @@ func (r *Plane) receiveControl(from uint64, rd *cbor.Reader) {
 // inbound delivers a message of another node, or passes it on, or lets it wait. m points into the
 // frame, and does not escape on the fast path.
 func (r *Plane) inbound(from uint64, m *codec.Message) {
-	if len(m.ID) == 0 || len(m.ID) > idMax || !utf8.Valid(m.ID) {
+	if !isID(m.ID) {
 		r.Out.discardRaw(failure.DropInvalidID, m)
 		return
 	}
 	for {
 		s := r.Routes.Lanes[m.Shard].Load()
-		if s != nil && r.deliverInbound(s, from, m) {
+		if s != nil && deliverInbound(r, s, from, m) {
 			return
 		}
 		if r.HasEnded() {
@@ -144,8 +150,8 @@ func (r *Plane) inbound(from uint64, m *codec.Message) {
 }
 
 // deliverInbound delivers to a shard of this node; false: it takes nothing any more.
-func (r *Plane) deliverInbound(s *entities.Shard, from uint64, m *codec.Message) bool {
-	env, err := r.decoder.Decode(m)
+func deliverInbound(r *Plane, s *entities.Shard, from uint64, m *codec.Message) bool {
+	env, err := r.incoming.Decode(m)
 	if err != nil {
 		r.Out.discardRaw(failure.DropOf(err), m)
 		return true
@@ -226,12 +232,20 @@ type decoder struct {
 }
 
 // Decode implements Carrier: it makes an envelope of a message from another node.
-func (d decoder) Decode(m *codec.Message) (mailbox.Envelope, error) {
+func (d decoder) Decode(m *codec.Message) (mailbox.Envelope, error) { return d.decodeBy(nil, m) }
+
+// decodeBy is Decode with the decoder that the messages before had; nil: there was none.
+func (d decoder) decodeBy(k *codec.Decoder, m *codec.Message) (env mailbox.Envelope, err error) {
 	mt := d.reg.WithID(m.Type)
 	if mt == nil {
 		return mailbox.Envelope{}, fmt.Errorf("%w: wire id %08x", failure.ErrUnregisteredMessage, m.Type)
 	}
-	msg, err := mt.Decode(m.Body)
+	var msg any
+	if k != nil {
+		msg, err = k.Decode(mt, m.Body)
+	} else {
+		msg, err = mt.Decode(m.Body)
+	}
 	if err != nil {
 		d.panics.NoteCodec(err)
 		return mailbox.Envelope{}, fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)

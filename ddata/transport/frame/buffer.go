@@ -8,6 +8,7 @@ package frame
 type Buffer struct {
 	data       []byte
 	start, end int // data[start:end] is not taken yet
+	need       int // the size of the frame at start, if Take has found it incomplete; zero when not known
 	got        int // bytes of the last read
 	small      int // reads in a row that used less than an eighth
 }
@@ -15,8 +16,11 @@ type Buffer struct {
 // NewBuffer returns an empty buffer.
 func NewBuffer() Buffer { return Buffer{data: make([]byte, bufferMin)} }
 
-// Free is where the next read goes.
-func (b *Buffer) Free() []byte { return b.data[b.end:] }
+// Free makes room for the next read, and returns where that goes. What was taken is no longer valid.
+func (b *Buffer) Free() []byte {
+	b.prepare()
+	return b.data[b.end:]
+}
 
 // Filled takes note that a read brought n bytes.
 func (b *Buffer) Filled(n int) {
@@ -27,8 +31,8 @@ func (b *Buffer) Filled(n int) {
 // Rest is the number of bytes that are not taken yet.
 func (b *Buffer) Rest() int { return b.end - b.start }
 
-// Take returns the next frame, whose payload has at most max bytes. It is valid until Take returns
-// no frame: then the buffer has made room for the next read.
+// Take returns the next frame, whose payload has at most max bytes; nil: it has not come yet. The frame
+// is valid until Free.
 func (b *Buffer) Take(max int) ([]byte, error) {
 	size, err := Size(b.data[b.start:b.end], max)
 	if err != nil {
@@ -36,7 +40,7 @@ func (b *Buffer) Take(max int) ([]byte, error) {
 	}
 	end := b.start + size
 	if size == 0 || end > b.end {
-		b.prepare(size)
+		b.need = size
 		return nil, nil
 	}
 	frame := b.data[b.start:end:end]
@@ -44,15 +48,15 @@ func (b *Buffer) Take(max int) ([]byte, error) {
 	return frame, nil
 }
 
-// prepare makes room for the next read; need is the size of the frame at start, zero when not known.
-func (b *Buffer) prepare(need int) {
+// prepare makes room for the next read.
+func (b *Buffer) prepare() {
 	rest := b.end - b.start
 	size := len(b.data)
 	switch {
 	case b.end == size && size < bufferMax: // the read filled it
 		size *= 2
 	case rest == size: // a frame larger than the buffer, and all of the buffer is its
-		size = min(2*size, need)
+		size = min(2*size, b.need)
 	case b.got < size/8 && size > bufferMin && rest < size/8:
 		if b.small++; b.small >= shrinkAfter {
 			size /= 2

@@ -110,28 +110,6 @@ const (
 	stopped                  // a stop was asked for, in order or by force
 )
 
-// Accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the
-// bounds in bytes; 0: nothing, it is of this node.
-func (e *Entity) Accept(env mailbox.Envelope, size uint32) mailbox.Verdict {
-	r := e.Shard.runtime
-	if size > 0 {
-		if v := e.reserve(size); v != mailbox.Accepted {
-			return v
-		}
-	}
-	v, schedule := e.Push(env, size, r.set.MailboxMax)
-	if v != mailbox.Accepted {
-		e.released(size)
-	}
-	if schedule {
-		r.Pool.Submit(e)
-	}
-	return v
-}
-
-// Room returns a channel that is closed when room may have come up in the mailbox; nil: there is some.
-func (e *Entity) Room() <-chan struct{} { return e.RoomAfter(e.Shard.runtime.set.MailboxMax) }
-
 // String names the entity where handlers are told of that do not return.
 func (e *Entity) String() string { return fmt.Sprintf("shard %d, entity %q", e.Shard.Number, e.ID) }
 
@@ -471,29 +449,5 @@ func (e *Entity) bury() {
 	}) {
 		e.forsake()
 		e.Extra.Load().reset()
-	}
-}
-
-// releaseStep is how many bytes a worker has handled before it gives that room back within a turn.
-const releaseStep = 64 << 10
-
-// reserve takes room in the mailbox, the region and the node for a message of another node.
-func (e *Entity) reserve(size uint32) mailbox.Verdict {
-	r := e.Shard.runtime
-	if !e.Reserve(size, r.set.MailboxBytes) {
-		return mailbox.Heavy
-	}
-	v := r.Held.Take(int64(size))
-	if v != mailbox.Accepted {
-		e.Free(size)
-	}
-	return v
-}
-
-// released gives the room back.
-func (e *Entity) released(size uint32) {
-	if size > 0 {
-		e.Free(size)
-		e.Shard.runtime.Held.Release(int64(size))
 	}
 }

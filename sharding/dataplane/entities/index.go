@@ -97,9 +97,8 @@ func (x *index) Find(id string) *Entity {
 	return nil
 }
 
-// findBytes is find for an id in a frame.
-func (x *index) findBytes(id []byte) *Entity {
-	h := hash(xxh3.HashSeed(id, x.seed))
+// findBytes is find for an id in a frame, with its hash.
+func (x *index) findBytes(h hash, id []byte) *Entity {
 	for e, tag := x.chain(h), h.tag(); e != nil; e = e.sibling.Load() {
 		if e.mark.tag() == tag && e.ID == string(id) {
 			return e

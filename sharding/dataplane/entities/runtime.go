@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -112,3 +114,6 @@ func (r *Runtime) StopScans() {
 
 // Clock is the time since the runtime was made.
 func (r *Runtime) Clock() time.Duration { return r.set.Scheduler.Now().Sub(r.began) }
+
+// HashOf is the hash by which shards find the entity of an id. No peer can choose ids that share one.
+func (r *Runtime) HashOf(id []byte) uint64 { return xxh3.HashSeed(id, r.seed) }

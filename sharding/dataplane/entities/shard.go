@@ -98,7 +98,7 @@ func (s *Shard) Deliver(id string, env mailbox.Envelope, size uint32) (mailbox.V
 
 // DeliverBytes is deliver for an id that was read from a frame.
 func (s *Shard) DeliverBytes(id []byte, env mailbox.Envelope, size uint32) (mailbox.Verdict, *Entity) {
-	if e := s.Entities.findBytes(id); e != nil && !codec.Administrative(env.Msg) {
+	if e := s.PeekBytes(s.runtime.HashOf(id), id); e != nil && !codec.Administrative(env.Msg) {
 		if v := e.Accept(env, size); v != mailbox.Gone {
 			return v, e
 		}
@@ -258,3 +258,8 @@ func (s *Shard) Active() int { return int(s.active.Load()) }
 
 // Peek looks an entity up without a lock. It may miss one while the shard makes others.
 func (s *Shard) Peek(id string) *Entity { return s.Entities.Find(id) }
+
+// PeekBytes is Peek for an id that was read from a frame, with the hash that Runtime.HashOf gives it.
+func (s *Shard) PeekBytes(hashed uint64, id []byte) *Entity {
+	return s.Entities.findBytes(hash(hashed), id)
+}

@@ -51,6 +51,31 @@ const NodeStep = 1 << 20
 // NewHeldBytes makes what holds nothing yet. node is what it takes from; nil: no bound holds there.
 func NewHeldBytes(max int64, node *NodeBytes) *HeldBytes { return &HeldBytes{max: max, node: node} }
 
+// Reserve takes room in a mailbox, the region and the node for a message of another node. The mailbox may hold
+// so many bytes at most.
+func (h *HeldBytes) Reserve(w *Weight, size, most uint32) Verdict {
+	if !w.Reserve(size, most) {
+		return Heavy
+	}
+	v := h.Take(int64(size))
+	if v != Accepted {
+		w.Free(size)
+	}
+	return v
+}
+
+// ReserveAll is Reserve for several messages, of so many bytes together.
+func (h *HeldBytes) ReserveAll(w *Weight, size, most uint32) bool {
+	// where there is nothing, a message of any size has room: that holds for one
+	return size <= most && int64(size) <= h.max && h.Reserve(w, size, most) == Accepted
+}
+
+// Free gives back what Reserve has taken.
+func (h *HeldBytes) Free(w *Weight, size uint32) {
+	w.Free(size)
+	h.Release(int64(size))
+}
+
 // Used is how much waits.
 func (h *HeldBytes) Used() int64 { return h.used.Load() }
 

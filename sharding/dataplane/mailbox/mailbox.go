@@ -126,14 +126,7 @@ func (m *Mailbox) HoldNew() { m.phase = heldFor(ForStart) }
 // Push queues an envelope. schedule is true when the caller has to put the entity on the run queue.
 func (m *Mailbox) Push(e Envelope, size uint32, limit int) (v Verdict, schedule bool) {
 	m.mu.Lock()
-	switch {
-	case m.phase == closed:
-		v = Gone
-	case m.is.are(sealed):
-		v = Refused
-	case m.fullLocked(limit):
-		v = Full
-	default:
+	if v = m.admitLocked(limit); v == Accepted {
 		m.waiting.push(e, size)
 		if e.Internal() {
 			m.is |= internal
@@ -144,6 +137,38 @@ func (m *Mailbox) Push(e Envelope, size uint32, limit int) (v Verdict, schedule 
 	}
 	m.mu.Unlock()
 	return v, schedule
+}
+
+// PushAll is Push of the messages of a chain, none of which is this package's own. What is left in the chain
+// was not taken: v says why of the first one. Accepted: all were.
+func (m *Mailbox) PushAll(b *Batch, c *Chain, limit int) (v Verdict, schedule bool) {
+	m.mu.Lock()
+	for c.n > 0 {
+		if v = m.admitLocked(limit); v != Accepted {
+			break
+		}
+		env, size, _ := b.First(c)
+		b.Drop(c)
+		m.waiting.push(env, size)
+		if m.phase == idle {
+			m.phase, schedule = queued, true
+		}
+	}
+	m.mu.Unlock()
+	return v, schedule
+}
+
+// admitLocked says what becomes of one more message.
+func (m *Mailbox) admitLocked(limit int) Verdict {
+	switch {
+	case m.phase == closed:
+		return Gone
+	case m.is.are(sealed):
+		return Refused
+	case m.fullLocked(limit):
+		return Full
+	}
+	return Accepted
 }
 
 // fullLocked reports whether no more may wait. A turn that ended early gives back what it took, so
