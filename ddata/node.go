@@ -233,10 +233,7 @@ func (n *Node) Unreachable() map[view.UID]time.Time { return n.silences.All() }
 func (n *Node) Lease() nodelease.Lease { return *n.lease.now.Load() }
 
 // HoldsLease reports whether the node may run entities and singletons at this moment.
-func (n *Node) HoldsLease() bool {
-	l := n.lease.now.Load()
-	return l.Forever() || l.Holds(time.Now()) // the clock is a good part of what a message to an entity costs
-}
+func (n *Node) HoldsLease() bool { return n.lease.holds() }
 
 // Done is closed when the node has ended, for whatever reason.
 func (n *Node) Done() <-chan struct{} { return n.life.done }

@@ -10,6 +10,9 @@ import (
 // Lease is the permission to run entities and singletons. It is a value: the driver publishes the
 // machine's lease after each step. A caller that is about to run something asks Holds with a time
 // read at that moment, never with a cached one. The zero Lease holds never.
+//
+// Wall time matters only after a suspend. A caller that asks often may ask Outlasts, with monotonic time read
+// at that moment, for some microseconds after Holds has said yes.
 type Lease struct {
 	epoch   view.Epoch
 	until   time.Time // monotonic end; zero = none
@@ -22,6 +25,9 @@ type Lease struct {
 func (l Lease) Holds(now time.Time) bool {
 	return l.forever || now.Before(l.until) && now.UnixNano() < l.wall
 }
+
+// Outlasts reports whether the lease holds at now by monotonic time alone, see Lease.
+func (l Lease) Outlasts(now time.Time) bool { return l.forever || now.Before(l.until) }
 
 // Forever reports whether the lease holds whatever the time is: the own vote alone is a quorum.
 func (l Lease) Forever() bool { return l.forever }
