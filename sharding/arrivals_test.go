@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -102,5 +103,90 @@ func TestFramesThatComeTogether(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// noteFrames are frames of messages with 100 bytes, in turn for 64 entities of a region that are there.
+func noteFrames(tb testing.TB, n int) (*Region[message_], [][]byte) {
+	typ := cartType(&cartLog{})
+	typ.Messages = CBOR[message_](blob{}, total{})
+	typ.New = func(*Context[message_]) Entity[message_] {
+		return receiveFunc(func(c *Context[message_], _ message_) error {
+			if c.Asked() {
+				return c.Reply(1)
+			}
+			return nil
+		})
+	}
+	g, _ := localRegion(tb, typ)
+	mt, err := g.plane.Registry.Of(blob{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	body, err := mt.Append(nil, blob{make([]byte, 100)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	frames := make([][]byte, n)
+	for i := range frames {
+		id := fmt.Sprint("entity-", i%64)
+		if i < 64 {
+			if _, err := Ask(tb.Context(), g.Ref(id), total{}); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		m := codec.Message{Kind: codec.Tell, Shard: g.plane.Routes.ShardOf(id), Type: mt.ID}
+		frames[i] = append(codec.AppendMessageHead(nil, &m, id), body...)
+	}
+	return g, frames
+}
+
+// handled waits until the entities of noteFrames have handled what has come.
+func handled(tb testing.TB, g *Region[message_]) {
+	for i := range 64 {
+		if _, err := Ask(tb.Context(), g.Ref(fmt.Sprint("entity-", i)), total{}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkReceive is what a node does for a message of another one behind the read of its frame.
+func BenchmarkReceive(b *testing.B) {
+	for name, receive := range map[string]func(*Region[message_], [][]byte){
+		"one by one": func(g *Region[message_], frames [][]byte) {
+			for _, f := range frames {
+				g.plane.Receive(7, f)
+			}
+		},
+		"together": func(g *Region[message_], frames [][]byte) { g.plane.ReceiveAll(7, frames) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			g, frames := noteFrames(b, transport.BatchMax)
+			b.ReportAllocs()
+			b.ResetTimer()
+			cpu := measure.CPUTime()
+			for n := 0; n < b.N; n += len(frames) {
+				receive(g, frames)
+				if n%(64*len(frames)) == 0 { // or the mailboxes would be full
+					handled(b, g)
+				}
+			}
+			handled(b, g)
+			b.ReportMetric(float64(measure.CPUTime()-cpu)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// A message of another node costs two allocations: itself, and its bytes.
+func TestReceiveAllocatesTheMessage(t *testing.T) {
+	g, frames := noteFrames(t, transport.BatchMax)
+	most := 2.2 * float64(len(frames)) // and some for the questions that say that all was handled
+	n := testing.AllocsPerRun(20, func() {
+		g.plane.ReceiveAll(7, frames)
+		handled(t, g)
+	})
+	perAsk := testing.AllocsPerRun(20, func() { handled(t, g) })
+	if n-perAsk > most {
+		t.Errorf("%v allocations for %d messages, at most %v", n-perAsk, len(frames), most)
 	}
 }

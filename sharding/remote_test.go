@@ -11,7 +11,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
-	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/routes"
@@ -186,25 +185,6 @@ func BenchmarkRemoteAsk64(b *testing.B) {
 	}
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e3, "k/s")
-}
-
-// BenchmarkReceive is the receiving side of a tell alone: frame to mailbox.
-func BenchmarkReceive(b *testing.B) {
-	typ := cartType(&cartLog{})
-	typ.Messages = CBOR[message_](payload{}, ping{})
-	typ.Limits.MailboxMax = 1 << 30
-	typ.New = func(*Context[message_]) Entity[message_] {
-		return receiveFunc(func(c *Context[message_], m message_) error { return nil })
-	}
-	g, _ := localRegion(b, typ)
-	m := payload{Seq: 1, Data: make([]byte, 90)}
-	mt, _ := g.plane.Registry.Of(m)
-	head := codec.Message{Kind: codec.Tell, Shard: g.plane.Routes.ShardOf("cart-42"), Type: mt.ID}
-	frame, _ := mt.Append(codec.AppendMessageHead(nil, &head, "cart-42"), m)
-	b.ReportAllocs()
-	for range b.N {
-		g.plane.Receive(7, frame)
-	}
 }
 
 // lostNode is a region that sends all it has to a node without a connection.

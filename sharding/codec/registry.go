@@ -173,16 +173,28 @@ func (m *Type) Decode(b []byte) (any, error) {
 }
 
 // Decoder decodes messages one after the other. It is for one goroutine at a time, and goes on holding the
-// last message until it is used again. The zero value is ready.
+// last message until it is used again. The zero value is ready, and nil is a Decoder that keeps nothing.
 type Decoder struct {
-	plan *plan // of the last message; nil: there was none that has a plan
+	last *Type // of the last message; nil: there was none
+	plan *plan // of the last message that has one; nil: none had
 	room *room // for it
+}
+
+// TypeIn is Registry.WithID. Messages of one type tend to follow each other.
+func (d *Decoder) TypeIn(r *Registry, id uint32) *Type {
+	if d == nil {
+		return r.WithID(id)
+	}
+	if d.last == nil || d.last.ID != id {
+		d.last = r.WithID(id)
+	}
+	return d.last
 }
 
 // Decode makes a message of a type of its CBOR, as Type.Decode does.
 func (d *Decoder) Decode(m *Type, b []byte) (any, error) {
-	if m.plan == nil {
-		return m.decodePlain(b)
+	if d == nil || m.plan == nil {
+		return m.Decode(b)
 	}
 	if m.plan != d.plan {
 		d.plan, d.room = m.plan, m.plan.rooms.Get().(*room)

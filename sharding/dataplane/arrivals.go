@@ -24,6 +24,7 @@ type incoming struct {
 type arrivals struct {
 	plane   *Plane
 	from    uint64
+	frames  [][]byte
 	batch   mailbox.Batch
 	decoder codec.Decoder
 	groups  []group              // in the order of their first messages
@@ -49,23 +50,24 @@ var _ transport.BatchHandler = (*Plane)(nil)
 // ReceiveAll implements transport.BatchHandler.
 func (r *Plane) ReceiveAll(from transport.NodeID, payloads [][]byte) {
 	a := r.incoming.arrivals.Get().(*arrivals)
-	a.from = uint64(from)
-	for _, payload := range payloads {
-		a.take(payload)
+	a.from, a.frames = uint64(from), payloads
+	for i := range payloads {
+		a.take(i)
 	}
 	a.deliver()
+	a.frames = nil
 	r.incoming.arrivals.Put(a)
 }
 
 // take takes a frame. What is no message for an entity follows the messages that came before it, unless it is
 // a reply, which is in no order with them.
-func (a *arrivals) take(payload []byte) {
+func (a *arrivals) take(frame int) {
 	r := a.plane
-	rd := cbor.NewReader(FrameOf(payload))
+	rd := cbor.NewReader(FrameOf(a.frames[frame]))
 	kind, fields := codec.OpenFrame(rd)
 	if rd.Err() == nil && (kind == codec.Tell || kind == codec.Ask) {
 		var m codec.Message
-		if readMessage(r, a.from, rd, kind, fields, &m) && !a.sort(&m, payload) {
+		if readMessage(r, a.from, rd, kind, fields, &m) && !a.sort(&m, frame) {
 			a.deliver()
 			r.inbound(a.from, &m)
 		}
@@ -74,11 +76,11 @@ func (a *arrivals) take(payload []byte) {
 	if kind != codec.Reply {
 		a.deliver()
 	}
-	r.Receive(transport.NodeID(a.from), payload)
+	r.Receive(transport.NodeID(a.from), a.frames[frame])
 }
 
 // sort puts a message to those of its entity. False: it has to be looked at by itself.
-func (a *arrivals) sort(m *codec.Message, payload []byte) bool {
+func (a *arrivals) sort(m *codec.Message, frame int) bool {
 	r := a.plane
 	s := r.Routes.Lanes[m.Shard].Load()
 	if s == nil {
@@ -96,7 +98,7 @@ func (a *arrivals) sort(m *codec.Message, payload []byte) bool {
 	if codec.Administrative(env.Msg) {
 		return false
 	}
-	a.batch.Add(&g.chain, env, routes.BytesOf(m), payload)
+	a.batch.Add(&g.chain, env, routes.BytesOf(m), frame)
 	return true
 }
 
@@ -137,13 +139,13 @@ func (a *arrivals) deliverTo(g *group) {
 		if v == mailbox.Accepted {
 			return
 		}
-		env, _, payload := a.batch.First(&g.chain)
+		env, _, frame := a.batch.First(&g.chain)
 		a.batch.Drop(&g.chain)
 		if reason, is := v.Drop(); is {
 			s := g.entity.Shard
 			a.plane.Out.Discard(reason, s.Number, g.entity.ID, env)
 			continue
 		}
-		a.plane.Receive(transport.NodeID(a.from), payload) // the entity has ended, or its shard moves
+		a.plane.Receive(transport.NodeID(a.from), a.frames[frame]) // the entity has ended, or its shard moves
 	}
 }

@@ -234,18 +234,13 @@ type decoder struct {
 // Decode implements Carrier: it makes an envelope of a message from another node.
 func (d decoder) Decode(m *codec.Message) (mailbox.Envelope, error) { return d.decodeBy(nil, m) }
 
-// decodeBy is Decode with the decoder that the messages before had; nil: there was none.
-func (d decoder) decodeBy(k *codec.Decoder, m *codec.Message) (env mailbox.Envelope, err error) {
-	mt := d.reg.WithID(m.Type)
+// decodeBy is Decode with the decoder of the messages before; nil: there were none.
+func (d decoder) decodeBy(k *codec.Decoder, m *codec.Message) (mailbox.Envelope, error) {
+	mt := k.TypeIn(d.reg, m.Type)
 	if mt == nil {
 		return mailbox.Envelope{}, fmt.Errorf("%w: wire id %08x", failure.ErrUnregisteredMessage, m.Type)
 	}
-	var msg any
-	if k != nil {
-		msg, err = k.Decode(mt, m.Body)
-	} else {
-		msg, err = mt.Decode(m.Body)
-	}
+	msg, err := k.Decode(mt, m.Body)
 	if err != nil {
 		d.panics.NoteCodec(err)
 		return mailbox.Envelope{}, fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)
