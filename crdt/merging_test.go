@@ -315,3 +315,35 @@ func TestStepsOfAMergeAreBounded(t *testing.T) {
 		t.Errorf("a step allocates %d bytes and the end %d; with 50 times as much %d and %d", step, end, s, e)
 	}
 }
+
+// What a merge has changed is looked at later, and the store has changed again by then.
+func TestAMergeIsLookedAtAfterTheNextChange(t *testing.T) {
+	donor, here := NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{})
+	const n = 40 // all in one leaf of the index
+	for i := range n {
+		mustUpdate(t, donor, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(fmt.Sprint(i)) }))
+	}
+	snap := donor.st.Snapshot()
+	var items []*Item
+	for it := range snap.Items() {
+		items = append(items, new(*it))
+	}
+	m, err := here.BeginMerge(Difference{Clock: snap.Clock(), Items: [][]*Item{items}, Live: snap.Live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for done := false; !done; {
+		if done, err = m.Work(100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := m.Take()
+	mustUpdate(t, here, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Remove("0") }))
+	var ch Changes
+	for out.Len() > 0 {
+		out.Next(&ch)
+	}
+	if len(ch.Put) != n {
+		t.Errorf("%d items are told of, %d were brought", len(ch.Put), n)
+	}
+}
