@@ -66,6 +66,7 @@ func (d *memberHost) config(known bool) membership.Config {
 	}
 	switch {
 	case !known && d.p.slot.index >= o.Nodes:
+	case !known && d.p.slot.renewed && o.Nodes == 1: // with an empty disk it would found another cluster, alone
 	case d.p.w.operator.expect > 0:
 		c.BootstrapExpect, c.BootstrapAnyDisks = d.p.w.operator.expect, d.p.w.operator.anyDisks
 	default:

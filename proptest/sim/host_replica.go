@@ -204,6 +204,7 @@ func (d *replicaHost) tell(settled []effect.Settlement, agreed view.Epoch, outda
 		w.counts.Outdated++
 		d.p.end("its disk is outdated")
 		d.p.slot.disk.Wipe()
+		d.p.slot.renewed = true
 		w.succeed(d.p.slot, false)
 		return
 	}

@@ -28,6 +28,8 @@ type Slot struct {
 	proc  *Process // nil while nothing runs
 	// started counts incarnations.
 	started int
+	// renewed slots had a disk that was outdated, and is empty since: others have the cluster.
+	renewed bool
 	// retired slots stay down: the node left for good.
 	retired bool
 	// leaving is set when the node was asked to leave and has not left yet; a crash on the way
