@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/bench/results"
 	"github.com/coterie-go/coterie/bench/tails"
 	"github.com/coterie-go/coterie/bench/telemetry"
+	"github.com/coterie-go/coterie/bench/thousand"
 	"github.com/coterie-go/coterie/ddata/events/prom"
 )
 
@@ -32,6 +33,8 @@ type bench struct {
 type options struct {
 	d time.Duration // how long each case runs
 	n int           // the most elements, keys or events of a case; 0: as many as it is about
+
+	thousand thousand.Settings
 }
 
 // size is how many elements a case takes that is about full of them.
@@ -75,6 +78,8 @@ var benches = []bench{
 		runLanes},
 	{"form", "3, 10 and 50 nodes that start together until all see all Up, idle cost; 100 and 1,000 membership " +
 		"machines in virtual time", runForm},
+	{"thousand", "1,000 nodes with 100,000 shards in virtual time: join, homes, idle, a rolling restart of all, loss of a " +
+		"tenth; messages, bytes and processor time, and where it goes", runThousand},
 	{"detect", "kill -9 of a process of three: until it is unreachable, downed, and the others go on in a view " +
 		"without it", runDetect},
 	{"stopall", "SIGTERM to all processes of clusters of three at once, 50 times, after half a minute of life: " +
@@ -113,6 +118,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 0, "the most elements, keys or events of a case; 0: as many as it is about")
 	profile := flag.String("cpuprofile", "", "write a profile of the processor time to this file")
 	allocs := flag.String("memprofile", "", "write a profile of all allocations to this file")
+	o.thousand.Flags(flag.CommandLine)
 	limit := flag.Duration("timeout", time.Hour, "when to give up")
 	var k results.Keep
 	k.Flags(flag.CommandLine)
@@ -140,6 +146,11 @@ func main() {
 		}
 		return writeAllocs(*allocs)
 	}))
+}
+
+func runThousand(ctx context.Context, o options) error {
+	o.thousand.Nodes = o.size(o.thousand.Nodes)
+	return thousand.Run(ctx, o.thousand)
 }
 
 // keep runs the benches in processes of their own.

@@ -17,7 +17,8 @@ import (
 // coordination runs the Coordinator machine of one entity type on one node. Every node of the role
 // has one; it acts on the member in charge only.
 type coordination struct {
-	stepped   func(m Machine, in, fx any) // shows a step to a simulation
+	stepping  func(m Machine)             // tells a simulation that a step begins
+	stepped   func(m Machine, in, fx any) // shows it the step
 	m         *coordinator.Coordinator
 	loop      *runloop.Loop[coordInput]
 	scheduler scheduler.Scheduler
@@ -81,6 +82,7 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 	if _, lost := in.in.(protocol.LeaseLost); !lost {
 		d.expelled(now)
 	}
+	d.stepping(d.m)
 	fx := d.m.Step(now, in.in)
 	d.stepped(d.m, in.in, fx)
 	for _, w := range fx.Write {

@@ -68,12 +68,14 @@ func (c *Plane) Step(now time.Time, in Input) {
 			in.do(c, now)
 		case c.ended:
 		case in.Region != nil:
+			c.probe.stepping(c.region)
 			fx := c.region.Step(now, in.Region)
 			c.probe.stepped(c, c.region, 0, in.Region, fx)
 			c.RegionEffects(now, fx)
 			c.noteCoordinator()
 		case in.shard != nil:
 			if h := c.Hosted.at(in.s); h != nil { // else it is about an earlier hosting
+				c.probe.stepping(h.m)
 				fx := h.m.Step(now, in.shard)
 				c.probe.stepped(c, h.m, protocol.ShardID(h.S.Number), in.shard, fx)
 				c.shardEffects(now, h, fx)

@@ -86,8 +86,8 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 // coordinate has a Coordinator run beside the region.
 func (c *Plane) coordinate(m *coordinator.Coordinator) {
 	d := &coordination{
-		stepped: func(m Machine, in, fx any) { c.probe.stepped(c, m, 0, in, fx) },
-		m:       m, scheduler: c.R.Scheduler, strategy: c.Cfg.Allocation.Strategy, mail: c.mail,
+		stepping: c.probe.stepping, stepped: func(m Machine, in, fx any) { c.probe.stepped(c, m, 0, in, fx) },
+		m: m, scheduler: c.R.Scheduler, strategy: c.Cfg.Allocation.Strategy, mail: c.mail,
 		notices: c.Notices, state: c.State,
 		forwards: c.forwards, reminded: reminded{shards: map[protocol.ShardID]bool{}},
 		standing: &c.R.Standing, meters: c.R.Meters, lease: coordinatorLease{client: c.Leases.ofCoordinator()},
