@@ -131,6 +131,35 @@ func TestTableWatch(t *testing.T) {
 	step(e0)
 }
 
+// TestTableWatchCost: what one change of the table costs does not grow with the table.
+func TestTableWatchCost(t *testing.T) {
+	cost := func(shards ShardID) time.Duration {
+		r, all := newReplica(t, 1), make([]Entry, shards)
+		for s := range all {
+			all[s] = Entry{ShardID(s), 1, Token{1, 1, 1}}
+		}
+		for part := range slices.Chunk(all, BatchMax) {
+			r.write(StateWrite{Kind: StateHomes, Homes: part})
+		}
+		var w TableWatch
+		w.Changed(r.view(StateHomes, 0))
+		least := time.Hour
+		for i := range 100 {
+			r.write(StateWrite{Kind: StateHomes, Homes: []Entry{{ShardID(i), 2, Token{1, 1, 2}}}})
+			v, began := r.view(StateHomes, 0), time.Now()
+			if got := w.Changed(v); len(got) != 1 {
+				t.Fatalf("changed %v", got)
+			}
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	few, many := cost(1000), cost(100_000)
+	if many > 10*few {
+		t.Errorf("%v for a change among 1,000 shards, %v among 100,000", few, many)
+	}
+}
+
 func TestDiffIDs(t *testing.T) {
 	r := newReplica(t, 1)
 	before := r.view(StateIDs, 1)

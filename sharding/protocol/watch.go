@@ -8,10 +8,10 @@ import (
 )
 
 // TableWatch turns successive values of the table of homes into inputs that hold only what changed.
-// It costs a walk over the table per value, and decodes only what is new. It belongs to one
-// subscription of one driver.
+// It costs as much as what differs, and decodes only what is new. It belongs to one subscription of
+// one driver.
 type TableWatch struct {
-	seen []crdt.Dot // by shard: the dots of its entry, folded
+	seen crdt.Reader // the value before
 }
 
 // Changed returns what differs from the value before. The slice is the caller's.
@@ -20,45 +20,21 @@ func (w *TableWatch) Changed(v crdt.Reader) []Entry {
 	if err != nil {
 		return nil
 	}
-	var changed []ShardID
-	group, last := crdt.Dot{}, ShardID(ShardsMax)
-	flush := func() {
-		if last < ShardsMax && w.note(last, group) {
-			changed = append(changed, last)
-		}
-	}
-	for it := range v.Items("") {
+	before := w.seen
+	w.seen = v
+	var out []Entry
+	last := ShardID(ShardsMax)
+	for it := range crdt.Diff(before, v) {
 		s, ok := shardAt(it)
-		if !ok {
+		if !ok || s == last { // siblings follow each other
 			continue
 		}
-		if s != last {
-			flush()
-			group, last = crdt.Dot{}, s
-		}
-		group.Origin ^= it.Dot.Origin
-		group.Seq += it.Dot.Seq
-	}
-	flush()
-	var out []Entry
-	for _, s := range changed {
+		last = s
 		if u, ts, ok := m.At(s); ok {
 			out = append(out, Entry{Shard: s, Home: u, Token: tokenOf(ts)})
 		}
 	}
 	return out
-}
-
-// note remembers the dots of an entry and reports whether they are new.
-func (w *TableWatch) note(s ShardID, d crdt.Dot) bool {
-	for int(s) >= len(w.seen) {
-		w.seen = append(w.seen, crdt.Dot{})
-	}
-	if w.seen[s] == d {
-		return false
-	}
-	w.seen[s] = d
-	return true
 }
 
 // shardAt reads the shard from the path of a table entry: the kind, then eight bytes.
