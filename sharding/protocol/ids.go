@@ -60,12 +60,19 @@ func (t Token) IsZero() bool { return t == Token{} }
 
 // timestamp is the token as the timestamp of a table entry; it keeps the order.
 func (t Token) timestamp() crdt.Timestamp {
-	return crdt.Timestamp{High: t.Epoch, Low: uint64(t.Up)<<seqBits | t.Seq}
+	high, low := t.Pack()
+	return crdt.Timestamp{High: high, Low: low}
 }
 
 // tokenOf is the inverse of timestamp.
-func tokenOf(ts crdt.Timestamp) Token {
-	return Token{Epoch: ts.High, Up: uint32(ts.Low >> seqBits), Seq: ts.Low & SeqMax}
+func tokenOf(ts crdt.Timestamp) Token { return UnpackToken(ts.High, ts.Low) }
+
+// Pack is the token in two numbers.
+func (t Token) Pack() (epoch, rest uint64) { return t.Epoch, uint64(t.Up)<<seqBits | t.Seq }
+
+// UnpackToken is the inverse of Pack.
+func UnpackToken(epoch, rest uint64) Token {
+	return Token{Epoch: epoch, Up: uint32(rest >> seqBits), Seq: rest & SeqMax}
 }
 
 // String prints epoch.up.seq.

@@ -49,7 +49,7 @@ func (a *asker) ask(ps *places, s protocol.ShardID) {
 // would keep it from coming to rest.
 func (a *asker) sendAsks(ps *places) {
 	a.askAt = time.Time{}
-	a.asks = slices.DeleteFunc(a.asks, func(s protocol.ShardID) bool { return !ps.shards[s].asks() })
+	a.asks = slices.DeleteFunc(a.asks, func(s protocol.ShardID) bool { return !ps.asks(s) })
 	for len(a.asks) > 0 {
 		n := min(len(a.asks), protocol.BatchMax)
 		a.counts[protocol.CountLookups] += uint64(n)
@@ -63,11 +63,11 @@ func (a *asker) sendAsks(ps *places) {
 // askAll asks for every shard that waits for a home; regionToo asks another region as well.
 func (a *asker) askAll(ps *places, regionToo bool) {
 	a.asks = a.asks[:0]
-	for i := range ps.shards {
-		if ps.shards[i].asks() {
-			a.asks = append(a.asks, protocol.ShardID(i))
+	ps.visitActive(func(s protocol.ShardID, p *place) {
+		if p.asks() {
+			a.asks = append(a.asks, s)
 		}
-	}
+	})
 	if len(a.asks) == 0 {
 		return
 	}

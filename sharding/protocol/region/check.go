@@ -12,8 +12,13 @@ func (r *Region) Check() error {
 	var f protocol.Violations
 	f.Check(!r.dropped || r.Deadline().IsZero(), "dropped, and wants a Tick at %v", r.Deadline())
 	wanted, hosted, stopped := 0, 0, 0
-	for i := range r.places.shards {
-		s, p := protocol.ShardID(i), &r.places.shards[i]
+	for i := range r.places.rows.of {
+		s := protocol.ShardID(i)
+		peeked, active := r.places.peek(s), r.places.active[s] != nil
+		p := &peeked
+		f.Check(!active || r.places.rows.of[s] == row{}, "shard %v has a row, although more is known of it", s)
+		f.Check(active || r.places.plain(s, p), "shard %v has a row, which does not say all", s)
+		f.Check(!active || !r.places.plain(s, p), "shard %v has no row, which would say all", s)
 		wanted += count(p.wanted)
 		hosted += count(p.hosts())
 		stopped += count(p.phase == protocol.PhaseStopped)
@@ -41,8 +46,9 @@ func (r *Region) String() string {
 	fmt.Fprintf(&b, "region of %v coordinator=%v floor=%v known=%v joined=%v",
 		r.self(), r.registration.coordinator, r.registration.floor, r.registration.known, r.registration.joined)
 	remote := 0
-	for i := range r.places.shards {
-		p := &r.places.shards[i]
+	for i := range r.places.rows.of {
+		peeked := r.places.peek(protocol.ShardID(i))
+		p := &peeked
 		switch {
 		case p.phase != protocol.PhaseNone || p.wanted || p.held():
 			fmt.Fprintf(&b, "\n  %d %v %v", i, p.phase, p.route)

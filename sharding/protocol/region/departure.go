@@ -48,9 +48,7 @@ func (r *Region) maybeGiveUp() {
 		(r.registration.coordinator == 0 || r.registration.refusedBy != r.registration.coordinator) {
 		return
 	}
-	for i := range r.places.shards {
-		r.places.dropBuffer(protocol.ShardID(i), &r.places.shards[i], r.departure.noHome())
-	}
+	r.places.visitActive(func(s protocol.ShardID, p *place) { r.places.dropBuffer(s, p, r.departure.noHome()) })
 }
 
 func (r *Region) onLeave() {
@@ -88,15 +86,14 @@ func (r *Region) onQuit() {
 	}
 	r.departure.leaving, r.departure.quits = true, true
 	r.becomeAlone()
-	for i := range r.places.shards {
-		s, p := protocol.ShardID(i), &r.places.shards[i]
+	r.places.visitActive(func(s protocol.ShardID, p *place) {
 		if p.hosts() {
 			r.places.setPhase(p, protocol.PhaseStopping)
 			r.places.dropBuffer(s, p, r.departure.noHome())
 			r.do(protocol.StopShard{Shard: s, HandOff: r.places.moves[s].id, Force: true})
 			r.places.publish(s, p)
 		}
-	}
+	})
 }
 
 // becomeAlone stops everything here, where it is: no other region can take it, or none may.
@@ -105,8 +102,7 @@ func (r *Region) becomeAlone() {
 		return
 	}
 	r.departure.alone = true
-	for i := range r.places.shards {
-		s, p := protocol.ShardID(i), &r.places.shards[i]
+	r.places.visitAll(func(s protocol.ShardID, p *place) {
 		switch p.phase {
 		case protocol.PhaseStarting, protocol.PhaseRunning, protocol.PhaseFencing:
 			id := p.host
@@ -128,7 +124,7 @@ func (r *Region) becomeAlone() {
 			r.places.dropBuffer(s, p, r.departure.noHome())
 		}
 		r.places.publish(s, p)
-	}
+	})
 }
 
 // maybeEmpty tells the coordinator without delay that a leaving region seems to have nothing left.

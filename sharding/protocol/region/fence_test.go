@@ -209,14 +209,14 @@ func TestEntryBelowTheHandOff(t *testing.T) {
 		})
 	}
 	entry(10)
-	if p := r.places.shards[0].phase; p != protocol.PhaseStopped {
+	if p := r.places.peek(0).phase; p != protocol.PhaseStopped {
 		t.Errorf("an entry from before the hand-off releases the shard: it is %v", p)
 	}
 	if got := r.Step(time.Unix(60, 0), protocol.Tick{}).String(); !strings.Contains(got, "stopped 0@"+id.String()) {
 		t.Errorf("the end is not reported again:\n%s", got)
 	}
 	if got := entry(12); !strings.Contains(got, "route 0 remote 3@1.2.12") ||
-		r.places.shards[0].phase != protocol.PhaseNone {
+		r.places.peek(0).phase != protocol.PhaseNone {
 		t.Errorf("an entry above the hand-off does not release the shard:\n%s", got)
 	}
 }

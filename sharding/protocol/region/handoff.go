@@ -227,9 +227,9 @@ func (ps *places) dropBuffer(s protocol.ShardID, p *place, why protocol.Reason) 
 
 // onLinkUp sends the fences again that may have been lost with the old connection.
 func (ps *places) onLinkUp(peer protocol.UID) {
-	for i := range ps.shards {
-		if p := &ps.shards[i]; p.owner == peer && p.held() && peer != ps.self() {
-			ps.do(protocol.SendFence{To: peer, Shard: protocol.ShardID(i), HandOff: p.barrier})
+	ps.visitActive(func(s protocol.ShardID, p *place) {
+		if p.owner == peer && p.held() && peer != ps.self() {
+			ps.do(protocol.SendFence{To: peer, Shard: s, HandOff: p.barrier})
 		}
-	}
+	})
 }

@@ -115,8 +115,7 @@ func (ps *places) kill(s protocol.ShardID, p *place, why protocol.Reason) {
 
 // onDropped ends everything: the node is no member any more.
 func (r *Region) onDropped() {
-	for i := range r.places.shards {
-		s, p := protocol.ShardID(i), &r.places.shards[i]
+	r.places.visitAll(func(s protocol.ShardID, p *place) {
 		if p.hosts() {
 			r.places.kill(s, p, protocol.DropNodeLost)
 		}
@@ -128,7 +127,7 @@ func (r *Region) onDropped() {
 			p.route = protocol.Route{State: protocol.RouteUnknown}
 			r.do(protocol.SetRoute{Shard: s, Route: p.route})
 		}
-	}
+	})
 	r.dropped = true
 	r.asker.asks, r.asker.askAt = nil, time.Time{}
 }

@@ -31,20 +31,38 @@ func (r *Region) onInstall(v *view.View) {
 		r.becomeAlone()
 	}
 	if r.registration.over() {
-		for i := range r.places.shards {
-			r.places.dropBuffer(protocol.ShardID(i), &r.places.shards[i], protocol.DropEnded)
-		}
+		r.places.visitActive(func(s protocol.ShardID, p *place) { r.places.dropBuffer(s, p, protocol.DropEnded) })
 	}
-	for i := range r.places.shards {
-		r.places.maybeOpen(protocol.ShardID(i), &r.places.shards[i])
-		r.places.publish(protocol.ShardID(i), &r.places.shards[i])
-	}
+	r.places.onView(was)
 	for _, s := range slices.Sorted(maps.Keys(r.places.moves)) {
 		g := r.places.moves[s]
 		g.need = slices.DeleteFunc(g.need, func(u protocol.UID) bool { return r.places.gone(u, g.id) })
-		r.places.maybeDrain(s, &r.places.shards[s])
+		r.places.visit(s, r.places.maybeDrain)
 	}
 	if r.registration.mayRegister(r.departure.left) && r.retryAt.IsZero() {
 		r.retry()
+	}
+}
+
+// onView has routes follow a view. Beside the shards of which more is known than their entry, these are
+// the ones whose homes are gone.
+func (ps *places) onView(was *view.View) {
+	follow := func(s protocol.ShardID, p *place) {
+		ps.maybeOpen(s, p)
+		ps.publish(s, p)
+	}
+	if was == nil || was.Closing != ps.view.Closing {
+		ps.visitAll(follow)
+		return
+	}
+	all := slices.Collect(maps.Keys(ps.active))
+	for _, m := range was.Members {
+		if !ps.view.Has(m.UID) {
+			all = append(all, ps.rows.shardsOf(m.UID)...)
+		}
+	}
+	slices.Sort(all)
+	for _, s := range all {
+		ps.visit(s, follow)
 	}
 }

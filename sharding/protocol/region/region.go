@@ -109,6 +109,7 @@ func (r *Region) Step(now time.Time, in protocol.RegionInput) *protocol.RegionEf
 	}
 	r.maybeEmpty()
 	r.maybeLeft()
+	r.places.settle()
 	r.arm()
 	return &r.fx
 }

@@ -170,13 +170,13 @@ func (r *Region) onRefused(from protocol.UID, m protocol.Refused) {
 // would live twice.
 func (r *Region) onOutranked() {
 	r.registration.known = false
-	for i := range r.places.shards {
-		if p := &r.places.shards[i]; p.hosts() {
-			r.places.kill(protocol.ShardID(i), p, protocol.DropHomeElsewhere)
+	r.places.visitActive(func(s protocol.ShardID, p *place) {
+		if p.hosts() {
+			r.places.kill(s, p, protocol.DropHomeElsewhere)
 			p.home = 0
-			r.places.publish(protocol.ShardID(i), p)
+			r.places.publish(s, p)
 		}
-	}
+	})
 }
 
 // join notes that a coordinator knows this region. The first one ever opens the routes to other
@@ -184,10 +184,10 @@ func (r *Region) onOutranked() {
 func (r *Region) join(from protocol.UID, since protocol.Token) {
 	if !r.registration.joined {
 		r.registration.joined, r.registration.since = true, since
-		for i := range r.places.shards {
-			r.places.shards[i].doubt = r.registration.doubts(r.places.shards[i].token)
-		}
-		r.places.publishAll()
+		r.places.visitAll(func(s protocol.ShardID, p *place) {
+			p.doubt = r.registration.doubts(p.token)
+			r.places.publish(s, p)
+		})
 	}
 	if from != r.registration.coordinator || r.registration.known {
 		return
@@ -215,9 +215,8 @@ func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
 	}
 	r.registration.counted = r.registration.counted || !r.departure.left
 	var hs []protocol.Hosted
-	for i := range r.places.shards {
-		p := &r.places.shards[i]
-		h := protocol.Hosted{Shard: protocol.ShardID(i), Phase: p.phase}
+	r.places.visitActive(func(s protocol.ShardID, p *place) {
+		h := protocol.Hosted{Shard: s, Phase: p.phase}
 		if p.hosts() {
 			h.Token = p.host
 		}
@@ -227,7 +226,7 @@ func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
 		if h.Phase != protocol.PhaseNone || !h.Barrier.IsZero() {
 			hs = append(hs, h)
 		}
-	}
+	})
 	r.registration.answers++
 	parts := max(1, (len(hs)+protocol.BatchMax-1)/protocol.BatchMax)
 	for i := range parts {

@@ -46,11 +46,11 @@ func (r *Region) retry() {
 
 func (ps *places) sendStopped() {
 	var sts []protocol.ShardToken
-	for i := range ps.shards {
-		if ps.shards[i].phase == protocol.PhaseStopped {
-			sts = append(sts, protocol.ShardToken{Shard: protocol.ShardID(i), Token: ps.moves[protocol.ShardID(i)].id})
+	ps.visitActive(func(s protocol.ShardID, p *place) {
+		if p.phase == protocol.PhaseStopped {
+			sts = append(sts, protocol.ShardToken{Shard: s, Token: ps.moves[s].id})
 		}
-	}
+	})
 	for chunk := range slices.Chunk(sts, protocol.BatchMax) {
 		ps.send(ps.registration.coordinator, protocol.ShardsStopped{Shards: chunk})
 	}

@@ -30,7 +30,7 @@ func (ps *places) routeOf(p *place) protocol.Route {
 		ps.ahead(p.token) || p.doubt:
 		return protocol.Route{State: protocol.RouteUnknown}
 	}
-	return protocol.Route{State: protocol.RouteRemote, Home: p.home, Token: p.token}
+	return remoteRoute(p.home, p.token)
 }
 
 // publish makes the route of a shard known when it has changed, and empties its buffer when it
@@ -43,12 +43,6 @@ func (ps *places) publish(s protocol.ShardID, p *place) {
 	if p.wanted && !p.route.State.Buffers() {
 		ps.do(protocol.FlushBuffer{Shard: s})
 		ps.unwant(p)
-	}
-}
-
-func (ps *places) publishAll() {
-	for i := range ps.shards {
-		ps.publish(protocol.ShardID(i), &ps.shards[i])
 	}
 }
 
@@ -109,9 +103,15 @@ func (r *Region) onEnded(from protocol.UID, m protocol.Ended) {
 
 func (ps *places) onEntries(es []protocol.Entry) {
 	for _, e := range es {
-		if p, ok := ps.at(e.Shard); ok && p.token.Less(e.Token) {
-			ps.onEntry(e, p)
+		if int64(e.Shard) >= int64(len(ps.rows.of)) {
+			ps.counts[protocol.CountOutOfRange]++
+			continue
 		}
+		ps.visit(e.Shard, func(_ protocol.ShardID, p *place) {
+			if p.token.Less(e.Token) {
+				ps.onEntry(e, p)
+			}
+		})
 	}
 }
 
