@@ -35,12 +35,15 @@ var partNames = [parts]string{"play", "membership", "users_data", "reserved_data
 	"data_plane"}
 
 // meter adds up the processor time of nodes and parts. All happens on one flow of control, so the
-// time that passes belongs to one part at a time.
+// time that passes belongs to one part at a time. That is the time of a thread. The scheduler of Go
+// moves the flow to another one now and then: the time between two looks is that of the clock then.
 type meter struct {
 	node *node
 	part part
 	base time.Time
-	last time.Duration
+	wall time.Duration // at the last look
+	cpu  time.Duration // of the thread at that time
+	last time.Duration // the sum of all time until then
 	play time.Duration // of no node
 	most [parts]step   // the longest
 	slow [parts]int    // longer than stepMax
@@ -62,7 +65,16 @@ type step struct {
 	in   string
 }
 
-func (m *meter) now() time.Duration { return time.Since(m.base) }
+// now is the processor time until now.
+func (m *meter) now() time.Duration {
+	wall, cpu := time.Since(m.base), threadTime()
+	passed := wall - m.wall
+	if used := cpu - m.cpu; used >= 0 && used < passed && cpu > 0 {
+		passed = used
+	}
+	m.wall, m.cpu = wall, cpu
+	return m.last + passed
+}
 
 // enter has the time from now on count for a part of a node. It returns what the time counted for
 // before.

@@ -100,11 +100,14 @@ func (w *world) newest() (v *view.View) {
 	return v
 }
 
+// tellWithin is the time within which all shards are told something.
+const tellWithin = 10 * time.Millisecond
+
 // place has each node send a message to its share of the shards, which thereby get homes.
 func (w *world) place() error {
 	for i := range w.set.Shards {
 		n := w.slots[i%len(w.slots)].node
-		w.after(time.Duration(w.ids.Int64N(int64(time.Second))), n, func() { n.tell(i) })
+		w.after(time.Duration(w.ids.Int64N(int64(tellWithin))), n, func() { n.tell(i) })
 	}
 	_, err := w.until(actMax, w.owners.all)
 	return err

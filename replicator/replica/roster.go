@@ -14,20 +14,29 @@ import (
 //
 // Invariants: peers is sorted by id; all of it is of view.
 type Roster struct {
-	self    crdt.Origin
-	View    View
-	Voter   bool        // self is a voter of the view
-	Member  bool        // self is in the view at all
-	Serves  bool        // caught up: may serve quorum operations, ack and donate (R4, R11)
-	Peers   []*Peer     // the other members, by id
-	Oldest  crdt.Origin // of the voters
-	HeardOf uint64      // the newest epoch that a member has named
+	self   crdt.Origin
+	View   View
+	Voter  bool        // self is a voter of the view
+	Member bool        // self is in the view at all
+	Serves bool        // caught up: may serve quorum operations, ack and donate (R4, R11)
+	Peers  []*Peer     // the other members, by id
+	Oldest crdt.Origin // of the voters
+	// Settlers gather what was acknowledged before the view: the oldest voters, SettlersMax at most.
+	Settlers []crdt.Origin
+	HeardOf  uint64 // the newest epoch that a member has named
 }
+
+// SettlersMax is how many members find that a view is settled, and tell the others. More would find
+// it when more of them are away. What a view costs in messages grows with this times the members.
+const SettlersMax = 3
+
+// Settles reports whether a member is one of the settlers.
+func (r *Roster) Settles(id crdt.Origin) bool { return slices.Contains(r.Settlers, id) }
 
 // Install takes the next view. It keeps what is known of the peers that stay, forgets the others,
 // and begins with each member that has come. seqs are the last own events of each space.
 func (r *Roster) Install(v View, seqs [keyspace.Count]uint64) {
-	r.View, r.Oldest = v, v.oldest()
+	r.View, r.Oldest, r.Settlers = v, v.oldest(), v.eldest(SettlersMax)
 	r.Voter = hasPeer(v.Voters, r.self)
 	r.Member = r.Voter || hasPeer(v.Learners, r.self)
 	old := Roster{Peers: r.Peers}

@@ -126,6 +126,17 @@ func (v View) oldest() (id crdt.Origin) {
 	return id
 }
 
+// eldest returns the oldest voters, n at most, the oldest first.
+func (v View) eldest(n int) []crdt.Origin {
+	all := slices.Clone(v.Voters)
+	slices.SortFunc(all, func(a, b Member) int { return cmp.Or(cmp.Compare(a.UpNumber, b.UpNumber), cmp.Compare(a.ID, b.ID)) })
+	ids := make([]crdt.Origin, min(n, len(all)))
+	for i := range ids {
+		ids[i] = all[i].ID
+	}
+	return ids
+}
+
 // Keeps reports whether all members of another view are members of this one. Both are Normal.
 func (v View) Keeps(o View) bool {
 	return !slices.ContainsFunc(o.MemberIDs(), func(id crdt.Origin) bool {

@@ -137,7 +137,7 @@ func (t *Settlement) Follow(prev, v replica.View) {
 	t.refreshSets()
 	t.reports.Forget(c.Since())
 	t.reports.Set(t.r.Cfg.Self, v.Epoch, t.r.Committed().Clone())
-	for _, p := range t.r.Peers {
+	for _, p := range t.gatherers() {
 		t.report(p, wire.Report{Ask: !c.Complete()}, false, false)
 	}
 	switch {
@@ -148,6 +148,26 @@ func (t *Settlement) Follow(prev, v replica.View) {
 		t.at = time.Time{}
 		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.ID, Epoch: v.Epoch})
 	}
+}
+
+// gatherTries is how often a member asks the settlers alone before it asks all, and settles by itself.
+const gatherTries = 3
+
+// gatherers are the members that this one tells and asks: the settlers, which then tell that the view
+// is settled. So a view costs some messages for each member, and not one for each two of them. All
+// are asked when the settlers take too long: soon, while a view is missing here, because any member
+// may be the one that knows it.
+func (t *Settlement) gatherers() []*replica.Peer {
+	if t.attempt.tries >= gatherTries || t.attempt.tries > 0 && !t.chain.Complete() {
+		return t.r.Peers
+	}
+	var out []*replica.Peer
+	for _, id := range t.r.Settlers {
+		if p := t.r.Peer(id); p != nil {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // report tells what this replica has acknowledged, and with msg what it asks. It sends the clock
@@ -272,18 +292,32 @@ func (t *Settlement) Settle() {
 	}
 	if v := t.sets.Newest(); v.Tally(contains) >= v.Need(quorum.Majority) {
 		t.becomeSettled(t.r.View.Epoch)
+		t.tellSettled()
 		return
 	}
 	if contains(nil) {
 		if !a.told {
 			a.told = true
-			for _, p := range t.r.Peers {
+			for _, p := range t.gatherers() {
 				t.report(p, wire.Report{}, false, false)
 			}
 		}
 		return
 	}
 	t.fetchGoal()
+}
+
+// tellSettled tells that the installed view is settled, if that is up to this replica. The other
+// settlers find it as this one does.
+func (t *Settlement) tellSettled() {
+	if !t.r.Settles(t.r.Cfg.Self) {
+		return
+	}
+	for _, p := range t.r.Peers {
+		if !t.r.Settles(p.ID) {
+			t.report(p, wire.Report{}, false, false)
+		}
+	}
 }
 
 // fetchGoal asks the peers that reported it for what is missing here.
@@ -302,12 +336,17 @@ func (t *Settlement) retry() {
 		return
 	}
 	t.gaps.AskAgain()
-	for _, p := range t.r.Peers {
+	backoff := t.r.Backoff(a.tries)
+	a.tries++
+	ask := t.gatherers()
+	if t.r.Settles(t.r.Cfg.Self) {
+		ask = t.r.Peers
+	}
+	for _, p := range ask {
 		if t.reports.Of(p.ID) == nil || !t.chain.Complete() || a.goal == nil || !t.r.Counts(p) ||
 			!p.Link(t.r.ID).Acked.Includes(a.goal) {
 			t.report(p, wire.Report{Ask: true}, true, false)
 		}
 	}
-	t.at = t.r.Now.Add(t.r.Backoff(a.tries))
-	a.tries++
+	t.at = t.r.Now.Add(backoff)
 }

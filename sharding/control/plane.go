@@ -46,6 +46,7 @@ type Plane struct {
 
 	Hosted    Hostings
 	homes     homes
+	remotes   map[protocol.UID]*routes.Route // to the nodes of the view: one serves all shards of a node
 	load      loadMeter
 	Retries   retries
 	unhosted  unhostedWatch

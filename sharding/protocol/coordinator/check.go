@@ -31,6 +31,9 @@ func (c *Coordinator) Check() error {
 			counts[h.shards[i].home]++
 		}
 	}
+	for _, m := range c.homesOf() {
+		f.Check(slices.Equal(h.shardsOf(m.home), m.shards), "%v is listed with %v, has %v", m.home, h.shardsOf(m.home), m.shards)
+	}
 	for _, p := range h.regions.byUID() {
 		f.Check(p.count == counts[p.uid], "region %v counts %d shards, has %d", p.uid, p.count, counts[p.uid])
 		f.Check(c.view.Has(p.uid), "region %v is no member", p.uid)
@@ -53,6 +56,29 @@ func (c *Coordinator) Check() error {
 	return f.Err()
 }
 
+// homeShards are the shards of a home, in order.
+type homeShards struct {
+	home   protocol.UID
+	shards []protocol.ShardID
+}
+
+// homesOf are the homes with their shards, as the shards say.
+func (c *Coordinator) homesOf() (all []homeShards) {
+	of := map[protocol.UID][]protocol.ShardID{}
+	for i := range c.term.homes.shards {
+		if u := c.term.homes.shards[i].home; u != 0 {
+			of[u] = append(of[u], protocol.ShardID(i))
+		}
+	}
+	for u := range c.term.homes.byHome.first { // order: into a map
+		of[u] = append(of[u], []protocol.ShardID{}...)
+	}
+	for _, u := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, homeShards{u, of[u]})
+	}
+	return all
+}
+
 func (h *homes) checkShard(f *protocol.Violations, s protocol.ShardID, st *shardState) {
 	f.Check((st.home != 0) == (st.state > stateEnded), "shard %v is %s with home %v",
 		s, shardStepNames[st.state], st.home)
@@ -62,7 +88,7 @@ func (h *homes) checkShard(f *protocol.Violations, s protocol.ShardID, st *shard
 		s, shardStepNames[st.state], h.moves[s] != nil)
 	if m := h.moves[s]; m != nil {
 		f.Check(st.token.Less(m.id), "shard %v: hand-off %v is not above the entry's %v", s, m.id, st.token)
-		f.Check(st.state == stateFencing || len(m.waiting) == 0,
+		f.Check(st.state == stateFencing || m.waiting.count == 0,
 			"shard %v is stopping and waits for answers to Begin", s)
 	}
 	f.Check(st.home == 0 || h.view.Has(st.home), "shard %v lives on %v, which is no member", s, st.home)
@@ -87,7 +113,7 @@ func (c *Coordinator) String() string {
 		if st := &h.shards[i]; st.state != stateUnallocated && st.state != stateHosted {
 			fmt.Fprintf(&b, "\n  %d %s %v@%v", i, shardStepNames[st.state], st.home, st.token)
 			if m := h.moves[protocol.ShardID(i)]; m != nil {
-				fmt.Fprintf(&b, " hand-off %v waiting%s", m.id, protocol.ListText(m.waiting))
+				fmt.Fprintf(&b, " hand-off %v waiting%s", m.id, protocol.ListText(m.waiting.list()))
 			}
 		}
 	}

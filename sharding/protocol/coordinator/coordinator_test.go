@@ -434,11 +434,11 @@ func TestAHandOffWaitsForNoneThatIsGone(t *testing.T) {
 			Shards: []protocol.ShardToken{{Shard: 3, Token: m.id}},
 		}})
 	}
-	if st := l.c.term.homes.shards[3].state; st != stateFencing || len(m.waiting) != 1 {
-		t.Fatalf("it is %s, and waits for %v", shardStepNames[st], m.waiting)
+	if st := l.c.term.homes.shards[3].state; st != stateFencing || m.waiting.count != 1 {
+		t.Fatalf("it is %s, and waits for %v", shardStepNames[st], m.waiting.list())
 	}
 	l.step(protocol.Install{View: viewOf(2, 1, 2)})
-	if st := l.c.term.homes.shards[3].state; st != stateStopping || len(m.waiting) != 0 {
-		t.Errorf("it is %s, and waits for %v", shardStepNames[st], m.waiting)
+	if st := l.c.term.homes.shards[3].state; st != stateStopping || m.waiting.count != 0 {
+		t.Errorf("it is %s, and waits for %v", shardStepNames[st], m.waiting.list())
 	}
 }

@@ -30,6 +30,8 @@ type homes struct {
 	departed    map[protocol.ShardID]leave          // of the shards that are on their way
 	stops       map[protocol.ShardID][]protocol.UID // that stop for good, and the nodes that ask for it
 	unallocated []protocol.ShardID                  // wanted; no region could take them yet
+	commanded   []protocol.ShardID                  // whose homes may not have answered yet, each once or more
+	byHome      byHome
 
 	regions regions
 	picture picture
@@ -47,7 +49,7 @@ func newHomes(e *env) homes {
 
 // begin makes the table of all shards, of which nothing is known.
 func (h *homes) begin() {
-	h.shards = make([]shardState, h.cfg.Shards)
+	h.shards, h.byHome = make([]shardState, h.cfg.Shards), byHome{first: map[protocol.UID]uint32{}}
 	h.picture.begin(h.cfg.Shards)
 }
 
@@ -121,14 +123,15 @@ func (h *homes) unassign(s protocol.ShardID) {
 		h.load(st.home, s, false)
 	}
 	delete(h.moves, s)
-	st.home = 0
+	h.setHome(s, 0)
 }
 
 // place decides the home of a shard. The decision is written before any region acts on it.
 func (h *homes) place(s protocol.ShardID, home protocol.UID) {
 	st := &h.shards[s]
 	h.unassign(s)
-	st.state, st.home, st.token = stateWriting, home, h.next()
+	st.state, st.token = stateWriting, h.next()
+	h.setHome(s, home)
 	h.load(home, s, true)
 	e := protocol.Entry{Shard: s, Home: home, Token: st.token}
 	h.out.puts = append(h.out.puts, e)
@@ -141,6 +144,7 @@ func (h *homes) place(s protocol.ShardID, home protocol.UID) {
 func (h *homes) command(s protocol.ShardID) {
 	st := &h.shards[s]
 	st.sent = h.ticks
+	h.commanded = append(h.commanded, s)
 	h.out.host(st.home, protocol.ShardToken{Shard: s, Token: st.token})
 }
 
@@ -194,10 +198,17 @@ func (h *homes) onStarted(from protocol.UID, sts []protocol.ShardToken) {
 
 // retryHosts repeats the commands that were not answered since the tick before.
 func (h *homes) retryHosts() {
-	for i := range h.shards {
-		if st := &h.shards[i]; st.state == stateHosting && st.sent+1 < h.ticks {
+	asked := h.commanded
+	slices.Sort(asked)
+	h.commanded = nil
+	for _, s := range slices.Compact(asked) {
+		switch st := &h.shards[s]; {
+		case st.state != stateHosting:
+		case st.sent+1 < h.ticks:
 			h.counts[protocol.CountRetries]++
-			h.command(protocol.ShardID(i))
+			h.command(s)
+		default:
+			h.commanded = append(h.commanded, s)
 		}
 	}
 }

@@ -11,17 +11,10 @@ import (
 // move is a hand-off in progress.
 type move struct {
 	id       protocol.Token
-	cohort   *cohort
-	waiting  []protocol.UID // members of the cohort that have not answered Begin
+	waiting  waiting // for members of its cohort
 	deadline time.Time
 	sent     uint32
 	ends     bool // no home comes after
-}
-
-// cohort are the regions that take part in the hand-offs begun in one Step.
-type cohort struct {
-	seq     uint64
-	regions []protocol.UID
 }
 
 // startMove begins the hand-off of a hosted shard.
@@ -32,17 +25,15 @@ func (h *homes) startMove(s protocol.ShardID) {
 	st.state = stateFencing
 	h.departs(s)
 	if h.out.cohort == nil {
-		h.out.cohort = &cohort{seq: h.seq, regions: h.regions.audience()}
+		h.out.cohort = newCohort(h.seq, h.regions.audience())
 	}
 	m := &move{
-		id: h.next(), cohort: h.out.cohort, waiting: slices.Clone(h.out.cohort.regions), sent: h.ticks,
+		id: h.next(), waiting: awaitAll(h.out.cohort), sent: h.ticks,
 		deadline: h.now.Add(h.cfg.HandOff.BeginTimeout),
 	}
 	h.moves[s] = m
 	h.counts[protocol.CountHandOffs]++
-	for _, u := range m.waiting {
-		h.out.begin(u, m.cohort, h.asMove(s))
-	}
+	h.out.cohort.moves = append(h.out.cohort.moves, h.asMove(s))
 }
 
 // leave is how a shard has left its home, or is about to: since when it is on its way, and from where.
@@ -85,14 +76,14 @@ func (h *homes) moveOf(t protocol.ShardToken) (*move, bool) {
 func (h *homes) onBeginAck(from protocol.UID, sts []protocol.ShardToken) {
 	for _, t := range sts {
 		if m, ok := h.moveOf(t); ok {
-			m.waiting = protocol.Without(m.waiting, from)
+			m.waiting.answered(from)
 			h.maybeStopping(t.Shard, m)
 		}
 	}
 }
 
 func (h *homes) maybeStopping(s protocol.ShardID, m *move) {
-	if st := &h.shards[s]; st.state == stateFencing && len(m.waiting) == 0 {
+	if st := &h.shards[s]; st.state == stateFencing && m.waiting.count == 0 {
 		st.state = stateStopping
 		m.deadline = h.now.Add(h.cfg.HandOff.FinishTimeout)
 	}
@@ -117,7 +108,7 @@ func (h *homes) abort(s protocol.ShardID, m *move) {
 	owner := h.shards[s].home
 	h.counts[protocol.CountAborts]++
 	delete(h.stops, s) // a region that wants it asks again
-	h.notify(protocol.Event{Kind: protocol.HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: len(m.waiting)})
+	h.notify(protocol.Event{Kind: protocol.HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: m.waiting.count})
 	if p := h.regions.peers[owner]; p != nil {
 		p.drainAt = h.now.Add(2 * h.cfg.Coordination.RetryInterval)
 	}
@@ -137,12 +128,12 @@ func (h *homes) retryMoves() {
 			continue
 		}
 		m.sent = h.ticks
-		for _, u := range m.waiting {
+		for _, u := range m.waiting.list() {
 			h.counts[protocol.CountRetries]++
-			h.out.begin(u, m.cohort, h.asMove(s))
+			h.out.begin(u, m.waiting.cohort, h.asMove(s))
 		}
-		if len(m.waiting) == 0 { // the owner may have missed nothing but a reason to report again
-			h.out.begin(h.shards[s].home, m.cohort, h.asMove(s))
+		if m.waiting.count == 0 { // the owner may have missed nothing but a reason to report again
+			h.out.begin(h.shards[s].home, m.waiting.cohort, h.asMove(s))
 		}
 	}
 }
@@ -180,16 +171,21 @@ func (h *homes) onShardsStopped(from protocol.UID, sts []protocol.ShardToken) {
 
 // dropGone forgets the fences and answers of members that are gone, and moves on what lived there:
 // the view that dropped a member proves that its lease is over.
-func (h *homes) dropGone() {
-	for i := range h.shards {
-		if st := &h.shards[i]; st.home != 0 && !h.view.Has(st.home) {
-			h.picture.moves(protocol.ShardID(i), h.now)
-			h.lose(protocol.ShardID(i), h.view.Closing)
-		}
+func (h *homes) dropGone(gone []protocol.UID) {
+	var lost []protocol.ShardID
+	for _, u := range gone {
+		lost = append(lost, h.shardsOf(u)...)
+	}
+	slices.Sort(lost)
+	for _, s := range lost {
+		h.picture.moves(s, h.now)
+		h.lose(s, h.view.Closing)
 	}
 	for _, s := range slices.Sorted(maps.Keys(h.moves)) {
 		m := h.moves[s]
-		m.waiting = slices.DeleteFunc(m.waiting, func(u protocol.UID) bool { return !h.view.Has(u) })
+		for _, u := range gone {
+			m.waiting.answered(u)
+		}
 		h.maybeStopping(s, m)
 	}
 }

@@ -23,7 +23,7 @@ func Moving(c *Coordinator, from, end protocol.ShardID) (all []protocol.Moving) 
 			m.To = st.home
 		}
 		if g := h.moves[s]; g != nil {
-			m.Awaits = len(g.waiting)
+			m.Awaits = g.waiting.count
 		}
 		all = append(all, m)
 	}

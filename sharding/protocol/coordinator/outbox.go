@@ -69,7 +69,6 @@ func (o *outbox) writeRegions(add, remove []protocol.UID) {
 // flush turns the outbox into effects. Without a lease nothing is written or sent: writes stay,
 // messages are lost and repeated later.
 func (o *outbox) flush(e *env, sr *store) {
-	o.cohort = nil
 	if !e.lease {
 		*o = outbox{puts: o.puts, addRegions: o.addRegions, removeRegions: o.removeRegions}
 		return
@@ -101,14 +100,18 @@ func (o *outbox) flushShards(e *env, of map[protocol.UID][]protocol.ShardID,
 	}
 }
 
-// tableWritesMax bounds the writes of the table under way.
-const tableWritesMax = 4
+// tableWritesMax bounds the writes of the table under way, and tableBatchMax the entries of one: every
+// replica applies them in one step, and tells its region of them.
+const (
+	tableWritesMax = 4
+	tableBatchMax  = 1024
+)
 
 // flushWrites writes the table with few writes under way: what is decided meanwhile travels
 // together in the next one.
 func (o *outbox) flushWrites(sr *store) {
 	for len(o.puts) > 0 && sr.tableWrites < tableWritesMax {
-		n := min(len(o.puts), protocol.BatchMax)
+		n := min(len(o.puts), tableBatchMax)
 		sr.write(protocol.StateWrite{Kind: protocol.StateHomes, Homes: o.puts[:n:n]})
 		o.puts = o.puts[n:]
 	}
@@ -123,11 +126,25 @@ func (o *outbox) flushWrites(sr *store) {
 // owner needs to know these members.
 func (o *outbox) flushBegins(e *env) {
 	bs := o.begins
+	var fresh []protocol.Begin // the same to all
+	if o.cohort != nil {
+		for part := range slices.Chunk(o.cohort.moves, protocol.BatchMax) {
+			fresh = append(fresh, protocol.Begin{Moves: part})
+		}
+		for _, u := range o.cohort.regions {
+			bs = append(bs, addressedMove{to: u, cohort: o.cohort})
+		}
+	}
 	slices.SortStableFunc(bs, func(a, b addressedMove) int {
 		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.cohort.seq, b.cohort.seq))
 	})
 	for len(bs) > 0 {
 		first := bs[0]
+		if first.cohort == o.cohort {
+			bs = bs[1:]
+			o.sendFresh(e, first.to, fresh)
+			continue
+		}
 		var m protocol.Begin
 		for len(bs) > 0 && bs[0].to == first.to && bs[0].cohort == first.cohort && len(m.Moves) < protocol.BatchMax {
 			m.Moves = append(m.Moves, bs[0].move)
@@ -137,5 +154,15 @@ func (o *outbox) flushBegins(e *env) {
 			bs = bs[1:]
 		}
 		e.fx.Send = append(e.fx.Send, protocol.Envelope{To: first.to, Msg: m})
+	}
+}
+
+// sendFresh sends the hand-offs of a cohort that begin in this Step to one of its members.
+func (o *outbox) sendFresh(e *env, to protocol.UID, fresh []protocol.Begin) {
+	for _, m := range fresh {
+		if slices.ContainsFunc(m.Moves, func(mv protocol.Move) bool { return mv.Owner == to }) {
+			m.Regions = o.cohort.regions
+		}
+		e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: m})
 	}
 }

@@ -18,7 +18,7 @@ type record struct {
 // or change; the load of a region follows each decision.
 type picture struct {
 	alloc     *allocation.Allocations             // nil: to be made anew
-	grouped   map[protocol.UID][]protocol.ShardID // by home, for alloc; nil: to be made anew
+	grouped   map[protocol.UID][]protocol.ShardID // by home, as far as asked for; nil: to be made anew
 	needs     allocation.Needs
 	records   []record                    // by ShardID, if the strategy needs loads
 	locations map[protocol.ShardID]string // if the strategy needs them
@@ -89,16 +89,14 @@ func (f facts) ShardsOf(u protocol.UID) []protocol.ShardID {
 	h, pc := f.h, &f.h.picture
 	if pc.grouped == nil {
 		pc.grouped = map[protocol.UID][]protocol.ShardID{}
-		for i := range h.shards {
-			if st := &h.shards[i]; st.counts() {
-				pc.grouped[st.home] = append(pc.grouped[st.home], protocol.ShardID(i))
-			}
-		}
-		for _, ss := range pc.grouped { // order: each list is sorted by itself
-			slices.SortFunc(ss, func(a, b protocol.ShardID) int { return h.shards[a].token.Compare(h.shards[b].token) })
-		}
 	}
-	return slices.Clone(pc.grouped[u])
+	ss, known := pc.grouped[u]
+	if !known {
+		ss = slices.DeleteFunc(h.shardsOf(u), func(s protocol.ShardID) bool { return !h.shards[s].counts() })
+		slices.SortFunc(ss, func(a, b protocol.ShardID) int { return h.shards[a].token.Compare(h.shards[b].token) })
+		pc.grouped[u] = ss
+	}
+	return slices.Clone(ss)
 }
 
 // Load implements allocation.Facts.

@@ -145,17 +145,15 @@ func (rg *registrar) onLeaveRequest(h *homes, from protocol.UID, m protocol.Leav
 	p.leaving, p.left, p.life = true, p.left || m.Left, m.Life
 	h.picture.regionsChanged(rg.now)
 	if m.Left {
-		for i := range h.shards {
-			if h.shards[i].home == from {
-				h.lose(protocol.ShardID(i), m.Closing || rg.view.Closing)
-			}
+		for _, s := range h.shardsOf(from) {
+			h.lose(s, m.Closing || rg.view.Closing)
 		}
 		h.out.send(from, protocol.LeaveReply{Done: true, Life: m.Life, Floor: rg.floor})
 		return true
 	}
 	rg.askUnheard(h)
 	switch nobody := h.regions.nobodyElse(); {
-	case !slices.ContainsFunc(h.shards, func(st shardState) bool { return st.home == from }):
+	case !h.hasShards(from):
 		h.out.send(from, protocol.LeaveReply{Done: true, Alone: nobody, Life: m.Life, Floor: rg.floor})
 	case rg.view.Closing:
 		h.out.send(from, protocol.LeaveReply{Alone: true, Life: m.Life, Floor: rg.floor})
@@ -183,10 +181,9 @@ func (rg *registrar) drainLeaving(h *homes) {
 // cannot be the same. One that is not the first of its node obeys no command from before its
 // registration.
 func (rg *registrar) rehost(h *homes, p *peer) {
-	for i := range h.shards {
-		if st := &h.shards[i]; st.home == p.uid &&
-			(st.state == stateHosted || p.life > 0 && (st.state == stateHosting || st.state == stateWriting)) {
-			h.place(protocol.ShardID(i), p.uid)
+	for _, s := range h.shardsOf(p.uid) {
+		if st := h.shards[s].state; st == stateHosted || p.life > 0 && (st == stateHosting || st == stateWriting) {
+			h.place(s, p.uid)
 		}
 	}
 }
@@ -198,10 +195,10 @@ func (rg *registrar) rest(h *homes, p *peer) {
 	if h.now.Before(p.drainAt) {
 		return
 	}
-	for i := range h.shards {
-		if st := &h.shards[i]; st.home == p.uid && st.state == stateHosted {
-			h.startMove(protocol.ShardID(i))
-			h.moves[protocol.ShardID(i)].ends = true
+	for _, s := range h.shardsOf(p.uid) {
+		if h.shards[s].state == stateHosted {
+			h.startMove(s)
+			h.moves[s].ends = true
 		}
 	}
 }
@@ -211,9 +208,9 @@ func (rg *registrar) drain(h *homes, p *peer) {
 	if h.view.Closing || h.now.Before(p.drainAt) || p.count == 0 || !h.regions.mayAllocate() {
 		return
 	}
-	for i := range h.shards {
-		if st := &h.shards[i]; st.home == p.uid && st.state == stateHosted {
-			h.startMove(protocol.ShardID(i))
+	for _, s := range h.shardsOf(p.uid) {
+		if h.shards[s].state == stateHosted {
+			h.startMove(s)
 		}
 	}
 }

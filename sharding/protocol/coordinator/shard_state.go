@@ -29,6 +29,7 @@ type shardState struct {
 	moved bool           // a hand-off or the loss of its home brought it here, and its next home has not answered yet
 	sent  uint32         // the tick in which the last command about it was sent
 	home  protocol.UID   // 0 when empty, wanted, clearing or ended; the owner while fencing and stopping
+	near  neighbours     // of the same home
 	token protocol.Token // of the table entry
 }
 

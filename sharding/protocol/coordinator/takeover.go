@@ -325,7 +325,8 @@ func (h *homes) settle(s protocol.ShardID, f *finding) {
 	fits := f.entry.Home == f.host && f.entry.Token == f.token && !f.entry.Token.Less(f.barrier)
 	switch {
 	case f.host != 0 && fits && f.phase <= protocol.PhaseRunning:
-		st.state, st.home, st.token = stateHosted, f.host, f.token
+		st.state, st.token = stateHosted, f.token
+		h.setHome(s, f.host)
 		h.load(f.host, s, true)
 	case f.host != 0:
 		st.moved = true

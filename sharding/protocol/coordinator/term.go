@@ -236,7 +236,7 @@ func (tm *term) onInstall() {
 		tm.homes.picture.regionsChanged(tm.now)
 		if gone := tm.homes.regions.dropGone(); len(gone) > 0 {
 			tm.homes.out.writeRegions(nil, gone)
-			tm.homes.dropGone()
+			tm.homes.dropGone(gone)
 		}
 		tm.registrar.drainLeaving(&tm.homes)
 		tm.allocateAll()
