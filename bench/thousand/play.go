@@ -16,12 +16,13 @@ const actMax = 4 * time.Hour
 func Run(ctx context.Context, set Settings) error {
 	w := newWorld(ctx, set.withDefaults())
 	defer w.end()
+	minute := func() error { return w.pass(time.Minute) }
 	for _, a := range []struct {
 		name string
 		play func() error
 	}{
-		{"join", w.join}, {"place", w.place}, {"idle", func() error { return w.pass(time.Minute) }},
-		{"restart", w.restart}, {"level", w.level}, {"loss", w.lose},
+		{"join", w.join}, {"place", w.place}, {"idle", minute}, {"restart", w.restart}, {"after", minute},
+		{"loss", w.lose},
 	} {
 		if err := w.act(a.name, a.play); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
@@ -146,21 +147,6 @@ func (w *world) restart() error {
 			}
 		}
 		return done == w.set.Restarts && w.owners.all()
-	})
-	return err
-}
-
-// levelFor is for how long no shard moves before the balance is taken for reached.
-const levelFor = 30 * time.Second
-
-// level waits until the balance of shards is reached.
-func (w *world) level() error {
-	moves, at := w.owners.moves, w.now
-	_, err := w.until(actMax, func() bool {
-		if w.owners.moves != moves || !w.owners.all() {
-			moves, at = w.owners.moves, w.now
-		}
-		return w.now-at >= int64(levelFor)
 	})
 	return err
 }

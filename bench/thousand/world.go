@@ -72,6 +72,10 @@ func (w *world) pass(d time.Duration) error {
 	end := w.now + int64(d)
 	w.after(d, nil, func() {})
 	_, err := w.until(d+time.Second, func() bool { return w.now >= end })
+	if err != nil {
+		return err
+	}
+	_, err = w.until(actMax, w.owners.all) // one may be on its way
 	return err
 }
 

@@ -151,3 +151,68 @@ func follower() (*Settlement, *replica.Site) {
 	s.Follow(replica.View{}, v)
 	return s, site
 }
+
+// A view costs a member some messages, however many members there are: it tells the settlers alone what
+// it has acknowledged, and these tell the others that the view is settled.
+func TestAViewCostsAMemberAFewMessages(t *testing.T) {
+	const members = 100
+	views := func() (was, v replica.View) {
+		was = replica.View{Epoch: 5}
+		for i := range crdt.Origin(members) {
+			was.Voters = append(was.Voters, replica.Member{ID: i + 1, UpNumber: uint32(i) + 1})
+		}
+		v = was
+		v.Epoch = 6
+		v.Voters = was.Voters[:members-1]
+		return was, v
+	}
+	follow := func(self crdt.Origin) (*replica.Site, *Settlement) {
+		site := replica.NewSite(settings.Config{Self: self, RetryInterval: time.Second, FrameMax: 1 << 16},
+			rand.New(rand.NewPCG(1, 1)))
+		site.Now = time.Unix(1000, 0)
+		was, v := views()
+		s := &Settlement{}
+		site.Install(was, [keyspace.Count]uint64{})
+		r := replica.New(&site, keyspace.Volatile, s.Unsettled())
+		acks, gaps := exchange.NewPusher(r), exchange.NewGaps(r, nil)
+		*s = New(r, &acks, &gaps, func() {})
+		s.Follow(replica.View{}, was)
+		s.Claim(5)
+		site.BecomeCaughtUp()
+		site.Eff.Reset()
+		site.Install(v, [keyspace.Count]uint64{})
+		s.Follow(was, v)
+		return &site, s
+	}
+	site, s := follow(50)
+	if got := len(site.Eff.Send); got != replica.SettlersMax {
+		t.Errorf("it tells %d members, of %d settlers", got, replica.SettlersMax)
+	}
+	for range gatherTries {
+		site.Eff.Reset()
+		site.Now = s.Deadline()
+		s.OnTime()
+	}
+	if got := len(site.Eff.Send); got != members-2 {
+		t.Errorf("it asks %d of the others when the settlers do not answer", got)
+	}
+	site, s = follow(2)
+	site.Eff.Reset()
+	for _, p := range site.Peers {
+		site.Heard(p, 6)
+		s.OnReport(p, &wire.Report{Epoch: 6, Serves: true, Settled: 5, Acked: &crdt.Clock{}})
+		s.Settle()
+	}
+	told := map[crdt.Origin]int{}
+	for _, e := range site.Eff.Send {
+		if m, is := e.Msg.(*wire.Report); is && m.Settled == 6 {
+			told[e.To]++
+		}
+	}
+	for _, p := range site.Peers {
+		if want := 1; !site.Settles(p.ID) && told[p.ID] != want {
+			t.Errorf("%d of %d members hear that the view is settled, %v %d times", len(told), members-2, p.ID, told[p.ID])
+			break
+		}
+	}
+}
