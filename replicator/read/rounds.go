@@ -19,18 +19,50 @@ import (
 // before it was sent. A read is answered when enough replicas have answered and the own content
 // contains what each of them told; no value travels when nothing is missing.
 type round struct {
-	id      uint64
-	ops     []*operation.Op // nil entries never
-	learn   bool            // instead of ops: the first catching up of this replica
-	sent    bool            // no: it gathers reads while others are out
-	answers []answer
-	tries   int
+	id    uint64
+	ops   []*operation.Op // nil entries never
+	learn bool            // instead of ops: the first catching up of this replica
+	sent  bool            // no: it gathers reads while others are out
+	tries int
+
+	// answers have what each peer has that this replica may lack; nil: nothing is missing any more.
+	answers map[*replica.Peer]*crdt.Clock
+	missing []*replica.Peer // of whose answers something is
 }
 
-// answer is what one peer has told.
-type answer struct {
-	from  *replica.Peer
-	extra *crdt.Clock // what the peer has and this replica may lack; nil: nothing is missing any more
+// take takes the answer of a peer.
+func (r *round) take(p *replica.Peer, extra *crdt.Clock) {
+	if r.answers == nil {
+		r.answers = map[*replica.Peer]*crdt.Clock{}
+	}
+	r.answers[p] = extra
+	r.missing = slices.DeleteFunc(r.missing, func(x *replica.Peer) bool { return x == p })
+	if extra != nil {
+		r.missing = append(r.missing, p)
+	}
+}
+
+// look looks again at the answers of which something was missing.
+func (r *round) look(has func(*crdt.Clock) bool) {
+	r.missing = slices.DeleteFunc(r.missing, func(p *replica.Peer) bool {
+		if !has(r.answers[p]) {
+			return false
+		}
+		r.answers[p] = nil
+		return true
+	})
+}
+
+// forgetMissing forgets the answers of which something is missing. For learning, what the content has waits for the
+// disk only, and comes.
+func (r *round) forgetMissing(has func(*crdt.Clock) bool) {
+	r.missing = slices.DeleteFunc(r.missing, func(p *replica.Peer) bool {
+		if r.learn && has(r.answers[p]) {
+			return false
+		}
+		delete(r.answers, p)
+		return true
+	})
 }
 
 // Rounds is the quorum reads of one space, and the first catching up of this replica, which is one.
@@ -94,7 +126,7 @@ func (q *Rounds) roundsOut() int {
 func (q *Rounds) askRound(r *round) {
 	r.sent = true
 	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.ToRead) {
-		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
+		if _, has := r.answers[p]; !has {
 			q.r.Send(p, effect.Prompt, &wire.Ask{
 				Epoch: q.r.View.Epoch, Space: q.r.ID, ID: r.id, Hash: q.r.ContentHash(),
 			})
@@ -146,8 +178,7 @@ func (q *Rounds) OnAnswer(p *replica.Peer, a *wire.Answer) {
 	if extra != nil && q.has(r, extra) {
 		extra = nil
 	}
-	r.answers = slices.DeleteFunc(r.answers, func(x answer) bool { return x.from == p })
-	r.answers = append(r.answers, answer{from: p, extra: extra})
+	r.take(p, extra)
 	if extra != nil {
 		q.gaps.Fetch(p, extra)
 	}
@@ -188,11 +219,7 @@ func (q *Rounds) CheckRounds() {
 }
 
 func (q *Rounds) checkRound(r *round) {
-	for i, a := range r.answers {
-		if a.extra != nil && q.has(r, a.extra) {
-			r.answers[i].extra = nil
-		}
-	}
+	r.look(func(extra *crdt.Clock) bool { return q.has(r, extra) })
 	answered := func(p *replica.Peer) bool { return q.Answered(r, p) }
 	if r.learn {
 		q.learned = q.learned || q.sets.Taught(answered)
@@ -214,9 +241,11 @@ func (q *Rounds) checkRound(r *round) {
 // Answered reports whether what a peer has told is contained here by now. The own replica is asked
 // as nil.
 func (q *Rounds) Answered(r *round, p *replica.Peer) bool {
-	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-		return a.from == p && (a.extra == nil || !r.learn && q.r.Cfg.Planted(defect.ReadWithoutCatchUp))
-	})
+	if p == nil {
+		return true
+	}
+	extra, has := r.answers[p]
+	return has && (extra == nil || !r.learn && q.r.Cfg.Planted(defect.ReadWithoutCatchUp))
 }
 
 // RoundOf is the round that serves a read.
@@ -257,9 +286,7 @@ func (q *Rounds) Retry() {
 	for _, r := range q.rounds {
 		if r.sent {
 			r.tries++
-			r.answers = slices.DeleteFunc(r.answers, func(a answer) bool {
-				return a.extra != nil && !(r.learn && q.r.Content().Includes(a.extra)) // what waits for the disk comes
-			})
+			r.forgetMissing(q.r.Content().Includes)
 			q.askRound(r)
 		}
 	}
@@ -272,7 +299,7 @@ func (q *Rounds) Retry() {
 func (q *Rounds) Restart() {
 	for _, r := range q.rounds {
 		if r.sent {
-			r.id, r.answers, r.tries = q.r.NextQuestion(), nil, 0
+			r.id, r.answers, r.missing, r.tries = q.r.NextQuestion(), nil, nil, 0
 			q.askRound(r)
 		}
 	}

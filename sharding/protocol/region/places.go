@@ -116,13 +116,12 @@ func (ps *places) visit(s protocol.ShardID, fn func(protocol.ShardID, *place)) {
 	p := ps.rows.place(s)
 	was := p
 	switch fn(s, &p); {
-	case p == was:
-	case ps.plain(s, &p):
-		ps.rows.put(s, &p)
-	default:
+	case !ps.plain(s, &p): // also when it has not changed itself: what visits all has
 		kept := p
 		ps.rows.clear(s)
 		ps.active[s] = &kept
+	case p != was:
+		ps.rows.put(s, &p)
 	}
 }
 
