@@ -40,6 +40,7 @@
 //	frames     frames between two transports                     raw framed TCP             0.6 of it
 //	lanes      the control lane beside a flood                   a raw connection
 //	form       nodes that start together until all are Up        none
+//	thousand   1,000 nodes, 100,000 shards, in virtual time      none                       a step ≤ 5 ms
 //	detect     kill -9 until the others go on without the node   none
 //	stopall    SIGTERM to all processes at once                  none
 //	tell       entity messages on one node                       a mutex and a slice        8 M/s by id, 12 M/s by reference

@@ -162,7 +162,8 @@ func keep(ctx context.Context, k results.Keep, profiles string, o options) error
 	if err != nil {
 		return err
 	}
-	args := append([]string{"-d", o.d.String(), "-n", strconv.Itoa(o.n)}, flag.Args()...)
+	args := append([]string{"-d", o.d.String(), "-n", strconv.Itoa(o.n)}, o.thousand.Args()...)
+	args = append(args, flag.Args()...)
 	return k.Run(ctx, os.Stdout, func(ctx context.Context) *exec.Cmd {
 		c := exec.CommandContext(ctx, self, args...)
 		c.Stderr = os.Stderr

@@ -1,6 +1,7 @@
 package thousand
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -114,12 +115,20 @@ func (w *world) place() error {
 	return err
 }
 
+// byAge are the slots, that with the youngest node first.
+func (w *world) byAge() []*slot {
+	up, all := map[uint64]uint32{}, slices.Clone(w.slots)
+	for _, m := range w.newest().Members {
+		up[uint64(m.UID)] = m.UpNumber
+	}
+	slices.SortFunc(all, func(a, b *slot) int { return cmp.Compare(up[b.node.uid], up[a.node.uid]) })
+	return all
+}
+
 // restart restarts nodes, the youngest first, so many at one time: a node leaves in order, is away
 // for a second, joins as another incarnation, and the next one leaves when it serves.
 func (w *world) restart() error {
-	order := slices.Clone(w.slots)
-	slices.SortFunc(order, func(a, b *slot) int { return b.index - a.index })
-	order = order[:w.set.Restarts]
+	order := w.byAge()[:w.set.Restarts]
 	done, away := 0, []*slot{}
 	next := func() {
 		if len(order) > 0 {

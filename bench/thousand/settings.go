@@ -3,6 +3,7 @@ package thousand
 import (
 	"cmp"
 	"flag"
+	"strconv"
 	"time"
 )
 
@@ -24,6 +25,14 @@ func (s *Settings) Flags(f *flag.FlagSet) {
 	f.IntVar(&s.AtOnce, "at-once", 0, "thousand: how many nodes restart at one time; 0: a hundredth of all")
 	f.DurationVar(&s.Latency, "latency", 500*time.Microsecond, "thousand: how long a message is under way")
 	f.Uint64Var(&s.Seed, "seed", 1, "thousand: of what is random")
+}
+
+// Args are these settings as flags.
+func (s *Settings) Args() []string {
+	return []string{
+		"-nodes", strconv.Itoa(s.Nodes), "-shards", strconv.Itoa(s.Shards), "-restarts", strconv.Itoa(s.Restarts),
+		"-at-once", strconv.Itoa(s.AtOnce), "-latency", s.Latency.String(), "-seed", strconv.FormatUint(s.Seed, 10),
+	}
 }
 
 const (

@@ -1,18 +1,64 @@
 package thousand
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// small is a play of a few seconds.
+func small(nodes int) Settings {
+	return Settings{Nodes: nodes, Shards: 25 * nodes, Restarts: -1, AtOnce: 2, Latency: 500 * time.Microsecond, Seed: 1}
+}
+
 // A small cluster plays all acts.
 func TestSmall(t *testing.T) {
-	set := Settings{Nodes: 20, Shards: 500, Restarts: -1, AtOnce: 2, Latency: 500 * time.Microsecond, Seed: 1}
-	if err := Run(t.Context(), set); err != nil {
+	if err := Run(t.Context(), small(20)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What a member without a vote sends while nothing happens does not grow with the cluster: the heartbeats go to
+// the voters, and gossip to one member at a time.
+func TestAnIdleMemberCostsTheSame(t *testing.T) {
+	idle := func(nodes int) float64 {
+		w := newWorld(t.Context(), small(nodes).withDefaults())
+		defer w.end()
+		for _, play := range []func() error{w.join, w.place, func() error { return w.pass(5 * time.Second) }} {
+			if err := play(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := w.tally()
+		if err := w.pass(10 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+		s, votes := w.byAge()[0], w.newest().Voters()
+		if slices.ContainsFunc(votes, func(m view.Member) bool { return m.Addr == s.addr }) {
+			t.Fatalf("the youngest of %d nodes votes, with %d others", nodes, len(votes)-1)
+		}
+		return float64(s.sent.bytes-before.sent[s.index].bytes) / 10
+	}
+	few, many := idle(30), idle(60)
+	if few == 0 || many > few*1.1 {
+		t.Errorf("%.0f bytes a second of 30 nodes, %.0f of 60", few, many)
+	}
+}
+
+// Two owners of a shard at one instant end the play.
+func TestTwoOwnersFail(t *testing.T) {
+	w := newWorld(t.Context(), small(3).withDefaults())
+	w.owners.starts(1, 7)
+	w.owners.ends(2, 7)
+	if w.owners.starts(2, 7); w.failed == nil {
+		t.Error("a shard ran on two nodes")
+	}
+	if _, err := w.until(time.Second, func() bool { return true }); err == nil {
+		t.Error("the play goes on")
 	}
 }
