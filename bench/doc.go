@@ -15,12 +15,12 @@
 //
 // -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second
 // process writes its profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads
-// a profile.
+// a profile. On a shared machine, the ratios and the cpu_… figures hold better than others.
 //
 // # What each bench measures
 //
 // The targets of time were set on a machine whose raw multiplexed ping-pong makes 57 k/s with one
-// caller and 735 k/s with 64. On a slower machine, compare the ratios; on a shared one, the cpu_… figures too.
+// caller and 735 k/s with 64. On a slower machine, compare the ratios.
 //
 //	bench      what it measures                                  baseline                   target
 //	types      add, remove and merge in sets and maps            a plain map                ≤ 1 µs, merge ≤ 2 µs, ≤ 24 bytes per element encoded

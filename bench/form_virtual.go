@@ -1,7 +1,6 @@
 package main
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/queue"
 )
 
 // formSimulated plays membership machines alone, in virtual time over a network of half a
@@ -72,8 +72,7 @@ func formSimulated(ctx context.Context, n, voters int) error {
 type village struct {
 	rng    *rand.Rand
 	now    time.Duration
-	queue  agenda
-	seq    int
+	queue  queue.Queue[struct{}]
 	folk   []*virtualNode
 	byUID  map[view.UID]*virtualNode
 	byAddr map[string]*virtualNode
@@ -93,46 +92,23 @@ type virtualNode struct {
 	gen int
 }
 
-type appointment struct {
-	at  time.Duration
-	seq int
-	do  func()
-}
-
-type agenda []appointment
-
-func (q agenda) Len() int { return len(q) }
-func (q agenda) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].seq < q[j].seq
-}
-func (q agenda) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *agenda) Push(x any)   { *q = append(*q, x.(appointment)) }
-func (q *agenda) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	old[len(old)-1] = appointment{}
-	*q = old[:len(old)-1]
-	return x
-}
-
 func (w *village) at(t time.Duration, do func()) {
-	w.seq++
-	heap.Push(&w.queue, appointment{t, w.seq, do})
+	w.queue.Push(int64(t), struct{}{}, do)
 }
 
 // until lets time go on until cond holds, at most for ten virtual minutes.
 func (w *village) until(ctx context.Context, cond func() bool) error {
 	for end := w.now + 10*time.Minute; !cond(); w.events++ {
-		if len(w.queue) == 0 || w.queue[0].at > end {
+		if w.queue.Empty() || w.now > end {
 			return fmt.Errorf("not together after %v of virtual time: %d of them in %d/%v",
 				w.now, w.has, len(w.newest.Members), w.newest.Epoch)
 		}
 		if w.events%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		x := heap.Pop(&w.queue).(appointment)
-		w.now = x.at
-		x.do()
+		x := w.queue.Pop()
+		w.now = time.Duration(x.At)
+		x.Run()
 	}
 	return nil
 }

@@ -13,8 +13,9 @@ import (
 // actMax is how long an act may take, in virtual time.
 const actMax = 4 * time.Hour
 
-// Run plays.
-func Run(ctx context.Context, set Settings) error {
+// Run plays. size bounds the number of nodes.
+func Run(ctx context.Context, set Settings, size func(int) int) error {
+	set.Nodes = size(set.Nodes)
 	w := newWorld(ctx, set.withDefaults())
 	defer w.end()
 	minute := func() error { return w.pass(time.Minute) }

@@ -18,7 +18,7 @@ func small(nodes int) Settings {
 
 // A small cluster plays all acts.
 func TestSmall(t *testing.T) {
-	if err := Run(t.Context(), small(20)); err != nil {
+	if err := Run(t.Context(), small(20), func(n int) int { return n }); err != nil {
 		t.Fatal(err)
 	}
 }

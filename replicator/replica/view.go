@@ -129,7 +129,9 @@ func (v View) oldest() (id crdt.Origin) {
 // eldest returns the oldest voters, n at most, the oldest first.
 func (v View) eldest(n int) []crdt.Origin {
 	all := slices.Clone(v.Voters)
-	slices.SortFunc(all, func(a, b Member) int { return cmp.Or(cmp.Compare(a.UpNumber, b.UpNumber), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.UpNumber, b.UpNumber), cmp.Compare(a.ID, b.ID))
+	})
 	ids := make([]crdt.Origin, min(n, len(all)))
 	for i := range ids {
 		ids[i] = all[i].ID

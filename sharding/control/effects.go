@@ -87,16 +87,6 @@ func (c *Plane) SetRoute(now time.Time, number uint32, rt protocol.Route) {
 	}
 }
 
-// remote is the route to a node.
-func (c *Plane) remote(home protocol.UID) *routes.Route {
-	rt := c.remotes[home]
-	if rt == nil {
-		rt = &routes.Route{Remote: uint64(home)}
-		c.remotes[home] = rt
-	}
-	return rt
-}
-
 func (c *Plane) publish(now time.Time, number uint32, rt protocol.Route) {
 	h := c.Hosted.Of(protocol.ShardID(number))
 	switch {
@@ -107,7 +97,7 @@ func (c *Plane) publish(now time.Time, number uint32, rt protocol.Route) {
 		c.R.Routes.OpenLanes(number, h.S)
 	case rt.State == protocol.RouteRemote:
 		c.R.Routes.Lanes[number].Store(nil)
-		c.Retries.Open(now, number, c.remote(rt.Home))
+		c.Retries.Open(now, number, c.remotes.to(rt.Home))
 		return
 	default:
 		c.R.Routes.Lanes[number].Store(nil)

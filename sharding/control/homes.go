@@ -2,8 +2,10 @@ package control
 
 import (
 	"log/slog"
+	"maps"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -26,6 +28,24 @@ func (h homes) note(number uint32, rt protocol.Route, self uint64, gone func(nod
 		h[number] = now
 	}
 	return was != 0 && (now != 0 || gone(was))
+}
+
+// remotes are the routes to the nodes of the view. One serves all shards of a node.
+type remotes map[protocol.UID]*routes.Route
+
+// to is the route to a node.
+func (m remotes) to(home protocol.UID) *routes.Route {
+	rt := m[home]
+	if rt == nil {
+		rt = &routes.Route{Remote: uint64(home)}
+		m[home] = rt
+	}
+	return rt
+}
+
+// keep forgets the routes to nodes that a view does not list.
+func (m remotes) keep(v *view.View) {
+	maps.DeleteFunc(m, func(home protocol.UID, _ *routes.Route) bool { return !v.Has(home) })
 }
 
 // When messages wait and no member has the type's role, a warning says so: first after a time in

@@ -1,14 +1,12 @@
 package control
 
 import (
-	"maps"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
-	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -58,7 +56,7 @@ func (o *observer) viewInstalled(v *view.View) {
 	in := protocol.Install{View: v}
 	o.inbox.Do(func(c *Plane, _ time.Time) {
 		c.View = v
-		maps.DeleteFunc(c.remotes, func(home protocol.UID, _ *routes.Route) bool { return !v.Has(home) })
+		c.remotes.keep(v)
 		c.toRegion(in)
 	})
 	if o.coord != nil {

@@ -46,7 +46,7 @@ type Plane struct {
 
 	Hosted    Hostings
 	homes     homes
-	remotes   map[protocol.UID]*routes.Route // to the nodes of the view: one serves all shards of a node
+	remotes   remotes
 	load      loadMeter
 	Retries   retries
 	unhosted  unhostedWatch

@@ -10,7 +10,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
-	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
@@ -58,7 +57,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		Leases:    newLeaseClients(work.ctx, r),
 		Hosted:    Hostings{ByShard: map[uint32]*Hosting{}},
 		homes:     make(homes, t.Machines.Shards),
-		remotes:   map[protocol.UID]*routes.Route{},
+		remotes:   remotes{},
 		Retries:   NewRetries(r),
 		unhosted:  unhostedWatch{typ: r.Name, role: r.Role, log: r.Log, limit: &r.Routes.Limit, standing: &r.Standing},
 		Departure: Departure{Left: make(chan struct{})},

@@ -31,8 +31,9 @@ func (c *Coordinator) Check() error {
 			counts[h.shards[i].home]++
 		}
 	}
-	for _, m := range c.homesOf() {
-		f.Check(slices.Equal(h.shardsOf(m.home), m.shards), "%v is listed with %v, has %v", m.home, h.shardsOf(m.home), m.shards)
+	for _, m := range homesOf(h) {
+		listed := h.byHome.of(h.shards, m.home)
+		f.Check(slices.Equal(listed, m.shards), "%v is listed with %v, has %v", m.home, listed, m.shards)
 	}
 	for _, p := range h.regions.byUID() {
 		f.Check(p.count == counts[p.uid], "region %v counts %d shards, has %d", p.uid, p.count, counts[p.uid])
@@ -63,14 +64,14 @@ type homeShards struct {
 }
 
 // homesOf are the homes with their shards, as the shards say.
-func (c *Coordinator) homesOf() (all []homeShards) {
+func homesOf(h *homes) (all []homeShards) {
 	of := map[protocol.UID][]protocol.ShardID{}
-	for i := range c.term.homes.shards {
-		if u := c.term.homes.shards[i].home; u != 0 {
+	for i := range h.shards {
+		if u := h.shards[i].home; u != 0 {
 			of[u] = append(of[u], protocol.ShardID(i))
 		}
 	}
-	for u := range c.term.homes.byHome.first { // order: into a map
+	for u := range h.byHome.first { // order: into a map
 		of[u] = append(of[u], []protocol.ShardID{}...)
 	}
 	for _, u := range slices.Sorted(maps.Keys(of)) {

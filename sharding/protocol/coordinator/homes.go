@@ -123,7 +123,7 @@ func (h *homes) unassign(s protocol.ShardID) {
 		h.load(st.home, s, false)
 	}
 	delete(h.moves, s)
-	h.setHome(s, 0)
+	h.byHome.set(h.shards, s, 0)
 }
 
 // place decides the home of a shard. The decision is written before any region acts on it.
@@ -131,7 +131,7 @@ func (h *homes) place(s protocol.ShardID, home protocol.UID) {
 	st := &h.shards[s]
 	h.unassign(s)
 	st.state, st.token = stateWriting, h.next()
-	h.setHome(s, home)
+	h.byHome.set(h.shards, s, home)
 	h.load(home, s, true)
 	e := protocol.Entry{Shard: s, Home: home, Token: st.token}
 	h.out.puts = append(h.out.puts, e)

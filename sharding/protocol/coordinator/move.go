@@ -174,7 +174,7 @@ func (h *homes) onShardsStopped(from protocol.UID, sts []protocol.ShardToken) {
 func (h *homes) dropGone(gone []protocol.UID) {
 	var lost []protocol.ShardID
 	for _, u := range gone {
-		lost = append(lost, h.shardsOf(u)...)
+		lost = append(lost, h.byHome.of(h.shards, u)...)
 	}
 	slices.Sort(lost)
 	for _, s := range lost {

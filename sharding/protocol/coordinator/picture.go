@@ -92,7 +92,7 @@ func (f facts) ShardsOf(u protocol.UID) []protocol.ShardID {
 	}
 	ss, known := pc.grouped[u]
 	if !known {
-		ss = slices.DeleteFunc(h.shardsOf(u), func(s protocol.ShardID) bool { return !h.shards[s].counts() })
+		ss = slices.DeleteFunc(h.byHome.of(h.shards, u), func(s protocol.ShardID) bool { return !h.shards[s].counts() })
 		slices.SortFunc(ss, func(a, b protocol.ShardID) int { return h.shards[a].token.Compare(h.shards[b].token) })
 		pc.grouped[u] = ss
 	}

@@ -145,7 +145,7 @@ func (rg *registrar) onLeaveRequest(h *homes, from protocol.UID, m protocol.Leav
 	p.leaving, p.left, p.life = true, p.left || m.Left, m.Life
 	h.picture.regionsChanged(rg.now)
 	if m.Left {
-		for _, s := range h.shardsOf(from) {
+		for _, s := range h.byHome.of(h.shards, from) {
 			h.lose(s, m.Closing || rg.view.Closing)
 		}
 		h.out.send(from, protocol.LeaveReply{Done: true, Life: m.Life, Floor: rg.floor})
@@ -153,7 +153,7 @@ func (rg *registrar) onLeaveRequest(h *homes, from protocol.UID, m protocol.Leav
 	}
 	rg.askUnheard(h)
 	switch nobody := h.regions.nobodyElse(); {
-	case !h.hasShards(from):
+	case !h.byHome.isHome(from):
 		h.out.send(from, protocol.LeaveReply{Done: true, Alone: nobody, Life: m.Life, Floor: rg.floor})
 	case rg.view.Closing:
 		h.out.send(from, protocol.LeaveReply{Alone: true, Life: m.Life, Floor: rg.floor})
@@ -181,7 +181,7 @@ func (rg *registrar) drainLeaving(h *homes) {
 // cannot be the same. One that is not the first of its node obeys no command from before its
 // registration.
 func (rg *registrar) rehost(h *homes, p *peer) {
-	for _, s := range h.shardsOf(p.uid) {
+	for _, s := range h.byHome.of(h.shards, p.uid) {
 		if st := h.shards[s].state; st == stateHosted || p.life > 0 && (st == stateHosting || st == stateWriting) {
 			h.place(s, p.uid)
 		}
@@ -195,7 +195,7 @@ func (rg *registrar) rest(h *homes, p *peer) {
 	if h.now.Before(p.drainAt) {
 		return
 	}
-	for _, s := range h.shardsOf(p.uid) {
+	for _, s := range h.byHome.of(h.shards, p.uid) {
 		if h.shards[s].state == stateHosted {
 			h.startMove(s)
 			h.moves[s].ends = true
@@ -208,7 +208,7 @@ func (rg *registrar) drain(h *homes, p *peer) {
 	if h.view.Closing || h.now.Before(p.drainAt) || p.count == 0 || !h.regions.mayAllocate() {
 		return
 	}
-	for _, s := range h.shardsOf(p.uid) {
+	for _, s := range h.byHome.of(h.shards, p.uid) {
 		if h.shards[s].state == stateHosted {
 			h.startMove(s)
 		}

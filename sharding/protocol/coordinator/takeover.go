@@ -326,7 +326,7 @@ func (h *homes) settle(s protocol.ShardID, f *finding) {
 	switch {
 	case f.host != 0 && fits && f.phase <= protocol.PhaseRunning:
 		st.state, st.token = stateHosted, f.token
-		h.setHome(s, f.host)
+		h.byHome.set(h.shards, s, f.host)
 		h.load(f.host, s, true)
 	case f.host != 0:
 		st.moved = true

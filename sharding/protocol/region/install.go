@@ -55,7 +55,7 @@ func (ps *places) onView(was *view.View) {
 		ps.visitAll(follow)
 		return
 	}
-	all := slices.Collect(maps.Keys(ps.active))
+	all := slices.Collect(maps.Keys(ps.active)) // order: sorted below
 	for _, m := range was.Members {
 		if !ps.view.Has(m.UID) {
 			all = append(all, ps.rows.shardsOf(m.UID)...)

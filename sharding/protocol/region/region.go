@@ -53,6 +53,7 @@ func New(cfg protocol.Config, rng *rand.Rand) (*Region, error) {
 	r.registration = registration{env: &r.env, floor: past.Floor, life: past.Incarnation}
 	r.departure = departure{env: &r.env, registration: &r.registration}
 	r.places = newPlaces(&r.env, &r.registration, &r.departure)
+	r.places.plain = func(s protocol.ShardID, p *place) bool { return isPlain(&r.places, s, p) }
 	r.asker = asker{env: &r.env, registration: &r.registration}
 	r.stopper = stopper{env: &r.env, registration: &r.registration, stops: map[protocol.ShardID]bool{}}
 	return r, nil

@@ -103,7 +103,7 @@ func (r *Region) onEnded(from protocol.UID, m protocol.Ended) {
 
 func (ps *places) onEntries(es []protocol.Entry) {
 	for _, e := range es {
-		if int64(e.Shard) >= int64(len(ps.rows.of)) {
+		if !ps.known(e.Shard) {
 			ps.counts[protocol.CountOutOfRange]++
 			continue
 		}

@@ -17,7 +17,8 @@ func TestRows(t *testing.T) {
 	rs, want := newRows(shards), make([]place, shards)
 	for range 5000 {
 		s := protocol.ShardID(rng.IntN(shards))
-		p := place{home: protocol.UID(rng.IntN(6)), token: protocol.Token{Epoch: rng.Uint64N(9), Up: 3, Seq: rng.Uint64N(9)}}
+		p := place{home: protocol.UID(rng.IntN(6))}
+		p.token = protocol.Token{Epoch: rng.Uint64N(9), Up: 3, Seq: rng.Uint64N(9)}
 		switch rng.IntN(4) {
 		case 0:
 			rs.clear(s)
