@@ -20,11 +20,11 @@ const founders = 3
 
 // memberHost is the host of the driver of a node's membership machine.
 type memberHost struct {
-	n    *node
-	d    *drivers.Members
-	m    *membership.Machine
-	view *view.View // installed last
-	gen  int        // of the timer
+	n     *node
+	d     *drivers.Members
+	m     *membership.Machine
+	view  *view.View // installed last
+	timer timer
 }
 
 var _ drivers.MembersHost = (*memberHost)(nil)
@@ -52,14 +52,7 @@ func newMemberHost(n *node) (*memberHost, error) {
 func (h *memberHost) step(in membership.Input) {
 	w := h.n.w
 	w.meter.step(h.n, membershipPart, in, func() { h.d.Step(w.clock(), in) })
-	h.gen++
-	if gen, at := h.gen, h.m.Deadline(); h.n.alive && !at.IsZero() {
-		w.after(max(at.Sub(w.clock()), 1), h.n, func() {
-			if h.gen == gen {
-				h.step(membership.Tick{})
-			}
-		})
-	}
+	h.timer.arm(h.n, h.m.Deadline(), func() { h.step(membership.Tick{}) })
 }
 
 // Publish implements drivers.MembersHost. The lease is read where it is needed.

@@ -87,6 +87,31 @@ func (w *world) startNode(s *slot) error {
 // soon has something happen to the node a moment later, as between two goroutines.
 func (n *node) soon(run func()) { n.w.after(time.Duration(n.rng.Int64N(50_000)), n, run) }
 
+// timer is the one that a driver arms for its machine.
+type timer struct {
+	due time.Time
+	gen int
+}
+
+// arm sets the timer to a machine's deadline; zero: to none.
+func (t *timer) arm(n *node, due time.Time, fire func()) {
+	if due.Equal(t.due) || !n.alive {
+		return
+	}
+	t.due = due
+	t.gen++
+	if due.IsZero() {
+		return
+	}
+	gen := t.gen
+	n.w.after(max(due.Sub(n.w.clock()), 1), n, func() {
+		if t.gen == gen {
+			t.due = time.Time{}
+			fire()
+		}
+	})
+}
+
 // enter runs something of sharding.
 func (n *node) enter(fn func()) {
 	n.w.meter.within(n, planePart, func() { n.rt.Enter(fn) })

@@ -26,7 +26,7 @@ type replicaHost struct {
 	part   part
 	d      *drivers.Replica
 	m      *replicator.Machine
-	gen    int // of the timer
+	timer  timer
 	nextID uint64
 	subs   map[uint64]func(effect.Change)
 	todo   []func() // steps that came up while effects were carried out
@@ -73,14 +73,7 @@ func (h *replicaHost) run(in any, step func()) {
 		next()
 	}
 	h.busy = false
-	h.gen++
-	if gen, at := h.gen, h.m.Deadline(); h.n.alive && !at.IsZero() {
-		w.after(max(at.Sub(w.clock()), 1), h.n, func() {
-			if h.gen == gen {
-				h.step(replicator.Tick{})
-			}
-		})
-	}
+	h.timer.arm(h.n, h.m.Deadline(), func() { h.step(replicator.Tick{}) })
 }
 
 // Changed implements drivers.ReplicaHost.
