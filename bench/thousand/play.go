@@ -26,6 +26,9 @@ func Run(ctx context.Context, set Settings, size func(int) int) error {
 		{"join", w.join}, {"place", w.place}, {"idle", minute}, {"restart", w.restart}, {"after", minute},
 		{"loss", w.lose},
 	} {
+		if a.name == "restart" && w.set.Restarts == 0 {
+			continue
+		}
 		if err := w.act(a.name, a.play); err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
