@@ -1,13 +1,14 @@
 package crdt
 
 import (
-	"errors"
-	"fmt"
-	"reflect"
 	"slices"
 
+	"github.com/coterie-go/coterie/crdt/index"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
+
+// itemIndex is the items of a store by their dots.
+type itemIndex = index.Index[*Item]
 
 // contents is the live items of a store, by key and by dot, and what is summed up of them.
 //
@@ -19,7 +20,7 @@ type contents struct {
 	planted
 
 	keys   keyTable
-	index  dotIndex
+	index  itemIndex
 	count  int
 	bytes  int // estimated
 	digest Digest
@@ -63,7 +64,7 @@ func (c *contents) hides(ks keyItems, it *Item) bool {
 // path that removes names; the caller finishes those with forget.
 func (c *contents) insert(it *Item, removes []Dot, ch *Changes) {
 	ks := c.keys.put(it, removes)
-	c.index.put(c.keys.gen, it)
+	c.index.Put(c.keys.gen, it.Dot, it)
 	c.count++
 	c.sketch.put(it.Dot, c.count, &c.index)
 	c.bytes += it.size()
@@ -76,7 +77,7 @@ func (c *contents) insert(it *Item, removes []Dot, ch *Changes) {
 
 // kill drops a live item from its key and the index, then forgets it.
 func (c *contents) kill(it *Item, ch *Changes) {
-	c.index.remove(c.keys.gen, it.Dot)
+	c.index.Remove(c.keys.gen, it.Dot)
 	c.bury(it, ch)
 }
 
@@ -109,7 +110,7 @@ func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 		c.insert(it, e.Removes, ch)
 	}
 	for _, d := range e.Removes {
-		old := c.index.remove(c.keys.gen, d)
+		old := c.index.Remove(c.keys.gen, d)
 		switch {
 		case old == nil: // it was removed before
 		case e.Puts && old.Path == e.Path && old.Key == e.Key:
@@ -144,7 +145,7 @@ func (c *contents) dropLosers(it *Item, ch *Changes) {
 func (c *contents) bare(g Group) Group {
 	g = slices.Clone(g)
 	for i := range g {
-		if g[i].Puts && c.index.get(g[i].Dot) == nil {
+		if g[i].Puts && c.index.Get(g[i].Dot) == nil {
 			g[i].Puts, g[i].Payload = false, ""
 		}
 	}
@@ -154,7 +155,7 @@ func (c *contents) bare(g Group) Group {
 // snapshot returns the immutable state of all items. clock is that of the store, which is shared.
 func (c *contents) snapshot(clock *Clock) *Snapshot {
 	return &Snapshot{
-		keys: c.keys.fork(), index: c.index.snapshot(), items: c.count, bytes: c.bytes, clock: clock,
+		keys: c.keys.fork(), index: c.index.Snapshot(), items: c.count, bytes: c.bytes, clock: clock,
 		digest: c.digest, living: c.shown(), hidden: c.hiddenKeys(),
 	}
 }
@@ -180,87 +181,4 @@ func (c *contents) hiddenKeys() int {
 		return true
 	})
 	return n
-}
-
-// check recomputes everything; clock is that of the store.
-func (c *contents) check(clock *Clock) error {
-	var sum Digest
-	items, bytes := 0, 0
-	var failed error
-	c.keys.tree.Ascend("", func(ks keyItems) bool {
-		failed = c.checkKey(ks, clock, &sum)
-		items, bytes = items+ks.items(), bytes+ks.bytes()
-		return failed == nil
-	})
-	if failed == nil {
-		failed = c.keys.tree.Check()
-	}
-	if failed != nil {
-		return failed
-	}
-	if sum != c.digest || items != c.count || bytes != c.bytes {
-		return fmt.Errorf("crdt: store counts %d items of %d bytes with digest %v, has %d of %d with %v",
-			c.count, c.bytes, c.digest, items, bytes, sum)
-	}
-	if n := c.index.count(); n != items {
-		return fmt.Errorf("crdt: %d dots in the index, %d items", n, items)
-	}
-	if err := c.sketch.check(c.count, c.index.in(clock, Dot{})); err != nil {
-		return err
-	}
-	return c.marks.check(&c.keys.tree, c.living)
-}
-
-// checkKey recomputes what is kept of a key, and adds the hashes of its items to digest.
-func (c *contents) checkKey(ks keyItems, clock *Clock, digest *Digest) error {
-	key, sum := ks.key(), keyState{}
-	var failed error
-	var prev *Item
-	paths, items := 0, 0
-	ks.ascend("", func(it *Item) bool {
-		sum.enter(it)
-		*digest = digest.Plus(c.hash(it))
-		if isFold(it) {
-			sum.marking().folds++
-			if !ks.more.anchored(it.Path) {
-				sum.marks.orphans++
-			}
-		}
-		items++
-		if prev == nil || prev.Path != it.Path {
-			paths++
-		}
-		switch {
-		case it.Key != key:
-			failed = fmt.Errorf("crdt: key %q holds item %v", key, it)
-		case ks.kind() != 0 && ks.kind() != kindOf(it.Path):
-			failed = fmt.Errorf("crdt: key %q is known to hold %v, and holds item %v", key, ks.kind(), it)
-		case !clock.Has(it.Dot):
-			failed = fmt.Errorf("crdt: item %v is not in the clock", it)
-		case c.index.get(it.Dot) != it:
-			failed = fmt.Errorf("crdt: item %v is not in the index", it)
-		case prev != nil && (prev.Path > it.Path || prev.Path == it.Path && prev.Dot.Compare(it.Dot) >= 0):
-			failed = fmt.Errorf("crdt: item %v stands before %v", prev, it)
-		}
-		prev = it
-		return failed == nil
-	})
-	switch {
-	case failed != nil:
-		return failed
-	case items == 0 || items != ks.items() || paths != ks.paths():
-		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d",
-			key, ks.items(), ks.paths(), items, paths)
-	case sum.bytes != ks.bytes():
-		return fmt.Errorf("crdt: key %q counts %d bytes, its items have %d", key, ks.bytes(), sum.bytes)
-	case !reflect.DeepEqual(sum.marks, ks.marks()):
-		return fmt.Errorf("crdt: key %q: marks %+v, its items make %+v", key, ks.marks(), sum.marks)
-	case ks.more != nil && items == 1 && sum.marks == nil:
-		return fmt.Errorf("crdt: key %q has a state for one plain item", key)
-	case ks.more != nil && ks.more.big != nil:
-		if err := errors.Join(ks.more.big.firsts.Check(), ks.more.big.rest.Check()); err != nil {
-			return fmt.Errorf("crdt: key %q: %w", key, err)
-		}
-	}
-	return nil
 }

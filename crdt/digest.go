@@ -2,32 +2,9 @@ package crdt
 
 import (
 	"encoding/binary"
-	"fmt"
-	"math/bits"
 
 	"github.com/zeebo/xxh3"
 )
-
-// Digest is the sum modulo 2^128 of keyed hashes of live items, high word first. It does not depend
-// on the order in which items came, and putting or dropping one changes it in constant time. It
-// guards against accidents, not against an adversary that knows the seed.
-type Digest [2]uint64
-
-func (d Digest) String() string { return fmt.Sprintf("%016x%016x", d[0], d[1]) }
-
-// Plus returns the digest of the items of d and of those of e.
-func (d Digest) Plus(e Digest) Digest {
-	lo, carry := bits.Add64(d[1], e[1], 0)
-	hi, _ := bits.Add64(d[0], e[0], carry)
-	return Digest{hi, lo}
-}
-
-// Minus returns the digest of the items of d without those of e.
-func (d Digest) Minus(e Digest) Digest {
-	lo, borrow := bits.Sub64(d[1], e[1], 0)
-	hi, _ := bits.Sub64(d[0], e[0], borrow)
-	return Digest{hi, lo}
-}
 
 // HashItem returns the keyed hash of one item, what it adds to a digest. Key and path stand behind
 // their lengths, so that no two items have the same bytes.

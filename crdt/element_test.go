@@ -24,10 +24,10 @@ func (l *lowered) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-type digest [4]byte
+type hashed [4]byte
 
 func TestElementsOfFixedWidthAndOwnCodecs(t *testing.T) {
-	roundTrip(t, []digest{{}, {0, 0, 0, 1}, {1}, {255, 255, 255, 255}})
+	roundTrip(t, []hashed{{}, {0, 0, 0, 1}, {1}, {255, 255, 255, 255}})
 	roundTrip(t, [][0]byte{{}})
 	roundTrip(t, []lowered{{"a"}, {"b"}})
 	roundTrip(t, []netip.Addr{netip.MustParseAddr("1.2.3.4"), netip.MustParseAddr("2001::1")})
@@ -37,11 +37,11 @@ func TestElementsOfFixedWidthAndOwnCodecs(t *testing.T) {
 			t.Errorf("%q is %v", s, b)
 		}
 	}
-	if d, err := DecodeElement[digest]("12345"); !errors.Is(err, ErrDecode) {
+	if d, err := DecodeElement[hashed]("12345"); !errors.Is(err, ErrDecode) {
 		t.Error(d)
 	}
 	for what, size := range map[string]func() (string, error){
-		"four bytes": func() (string, error) { return ElementPath(KindORSet, digest{1, 2, 3, 4}) },
+		"four bytes": func() (string, error) { return ElementPath(KindORSet, hashed{1, 2, 3, 4}) },
 		"own codec":  func() (string, error) { return ElementPath(KindORSet, lowered{"name"}) },
 	} {
 		if path, err := size(); err != nil || len(path) != 5 {
@@ -59,7 +59,7 @@ func TestSegments(t *testing.T) {
 	segmentsSort(t, []int{math.MinInt, -256, -1, 0, 1, 256, math.MaxInt})
 	segmentsSort(t, []uint16{0, 1, 256, math.MaxUint16})
 	segmentsSort(t, []bool{false, true})
-	segmentsSort(t, []digest{{}, {0, 0, 1}, {1}})
+	segmentsSort(t, []hashed{{}, {0, 0, 1}, {1}})
 	segmentsSort(t, []lowered{{"a"}, {"ab"}})
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringOf(rapid.SampledFrom([]rune{0, 1, 'a'}))
@@ -111,7 +111,7 @@ func FuzzElement(f *testing.F) {
 		fuzzElement[string](t, s)
 		fuzzElement[int16](t, s)
 		fuzzElement[bool](t, s)
-		fuzzElement[digest](t, s)
+		fuzzElement[hashed](t, s)
 		fuzzElement[lowered](t, s)
 		fuzzElement[[2]string](t, s)
 		fuzzElement[point](t, s)

@@ -64,7 +64,7 @@ func (k *keyState) anchored(path string) bool {
 func (r *Replica) FoldOf(o Origin, from uint64, most int, retired func(Origin) bool, known func(Dot) bool,
 	ch *Changes) (gs []Group, next uint64, err error) {
 	var found []*Item
-	r.st.live.index.ascend(Range{Origin: o, First: max(from, 1), Last: math.MaxUint64}, func(it *Item) bool {
+	r.st.live.index.Ascend(Range{Origin: o, First: max(from, 1), Last: math.MaxUint64}, func(it *Item) bool {
 		if most--; most < 0 {
 			next = it.Dot.Seq
 			return false
@@ -182,9 +182,9 @@ func encodeAny(k Kind, sum wide) (payload string, ok bool) {
 
 // Authors returns the origins of which an item lives, in order.
 func (s *Store) Authors() []Origin {
-	all := make([]Origin, len(s.live.index.rows))
-	for i := range s.live.index.rows {
-		all[i] = s.live.index.rows[i].origin
+	var all []Origin
+	for o := range s.live.index.Origins(0) {
+		all = append(all, o)
 	}
 	return all
 }

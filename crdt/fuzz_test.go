@@ -188,7 +188,7 @@ func fuzzCollections(r Reader) {
 			v.Len()
 		}
 	}
-	if v, err := ViewOf[GSet[digest]](r); err == nil {
+	if v, err := ViewOf[GSet[hashed]](r); err == nil {
 		for range v.All() {
 			v.Len()
 		}

@@ -41,12 +41,12 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 	}
 	for i := range items {
 		it := &items[i]
-		if !s.clock.Has(it.Dot) && s.live.index.get(it.Dot) == nil {
+		if !s.clock.Has(it.Dot) && s.live.index.Get(it.Dot) == nil {
 			s.live.insert(new(*it), nil, ch)
 		}
 	}
 	for _, d := range absent {
-		if it := s.live.index.get(d); it != nil && donor.Has(d) {
+		if it := s.live.index.Get(d); it != nil && donor.Has(d) {
 			s.live.kill(it, ch)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Store) Union(items []Item, ch *Changes) {
 	s.changing()
 	for i := range items {
 		it := &items[i]
-		if checkItem(it, s.clock) == nil && s.live.index.get(it.Dot) == nil {
+		if checkItem(it, s.clock) == nil && s.live.index.Get(it.Dot) == nil {
 			s.live.insert(new(*it), nil, ch)
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Store) Yield(items []Item, ch *Changes) (lower []Item, differ []Dot) {
 	s.changing()
 	for i := range items {
 		it := &items[i]
-		old := s.live.index.get(it.Dot)
+		old := s.live.index.Get(it.Dot)
 		same := old == nil || old.Key == it.Key && old.Path == it.Path && old.Payload == it.Payload
 		if same || checkItem(it, s.clock) != nil {
 			continue
@@ -146,7 +146,7 @@ func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) 
 		if err := checkItem(&it, clock); err != nil && !s.opt.Planted(defect.LoadUnverified) {
 			return fmt.Errorf("load: %w", err)
 		}
-		if fresh.live.index.get(it.Dot) != nil {
+		if fresh.live.index.Get(it.Dot) != nil {
 			return fmt.Errorf("load: %w: key %q: two rows for dot %v", ErrMalformed, it.Key, it.Dot)
 		}
 		fresh.live.insert(new(it), nil, nil)

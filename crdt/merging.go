@@ -25,7 +25,7 @@ type Merging struct {
 	store *Store
 	diff  Difference
 	next  contents   // what the items will be
-	was   dotIndex   // of the store when next was copied
+	was   itemIndex  // of the store when next was copied
 	made  []*Changes // what next has more or less than the store, and may have; never an empty one
 	batch int        // of diff.Items, or after these of diff.Absent
 	at    int        // in the batch
@@ -56,14 +56,14 @@ func (r *Replica) BeginMerge(d Difference) (*Merging, error) {
 
 // begin copies the store's items, by a reference.
 func (m *Merging) begin() {
-	m.next, m.was = m.store.live.branch(), m.store.live.index.snapshot()
+	m.next, m.was = m.store.live.branch(), m.store.live.index.Snapshot()
 	m.made, m.batch, m.at, m.walk, m.done = nil, 0, 0, Dot{}, false
 }
 
 // branch returns a copy for changing. Neither sees what is done to the other.
 func (c *contents) branch() contents {
 	b := *c
-	b.keys, b.index, b.marks, b.buf = c.keys.branch(), c.index.snapshot(), c.marks.branch(), nil
+	b.keys, b.index, b.marks, b.buf = c.keys.branch(), c.index.Snapshot(), c.marks.branch(), nil
 	if k := c.sketch.Sketch; k != nil {
 		b.sketch.Sketch = k.Prefix(k.Len())
 	}
@@ -120,7 +120,7 @@ func (m *Merging) bring(it *Item) error {
 	if err := checkItem(it, m.diff.Clock); err != nil {
 		return err
 	}
-	if m.next.index.get(it.Dot) != nil || m.store.clock.Has(it.Dot) && m.store.live.index.get(it.Dot) == nil {
+	if m.next.index.Get(it.Dot) != nil || m.store.clock.Has(it.Dot) && m.store.live.index.Get(it.Dot) == nil {
 		return nil
 	}
 	m.next.insert(it, nil, m.change())
@@ -129,7 +129,7 @@ func (m *Merging) bring(it *Item) error {
 
 // take takes an item away that the donor has not got any more.
 func (m *Merging) take(d Dot) {
-	if it := m.next.index.get(d); it != nil && m.diff.Clock.Has(d) {
+	if it := m.next.index.Get(d); it != nil && m.diff.Clock.Has(d) {
 		m.next.kill(it, m.change())
 	}
 }
@@ -137,7 +137,7 @@ func (m *Merging) take(d Dot) {
 // compare takes away what came here before the merge began, and the donor has not got any more.
 func (m *Merging) compare(most int) (cost int) {
 	if m.diff.Unsure != nil {
-		for it := range m.was.in(m.diff.Unsure, m.walk) {
+		for it := range m.was.In(m.diff.Unsure, m.walk) {
 			if cost++; cost > most {
 				return cost
 			}
@@ -170,10 +170,13 @@ func (m *Merging) show(l *Living) {
 }
 
 // check recomputes what the copy maintains. Its items are of the store's clock or the donor's.
-func (m *Merging) check() error {
+func (m *Merging) check() error { return m.next.check(m.clock()) }
+
+// clock returns the store's clock and the donor's.
+func (m *Merging) clock() *Clock {
 	all := m.store.clock.Clone()
 	all.Join(m.diff.Clock)
-	return m.next.check(all)
+	return all
 }
 
 // changeMax bounds what one of made holds of changes between two steps.
@@ -217,14 +220,14 @@ func (m *Merging) Take() *Merged {
 	out := &Merged{before: s.live.index, made: m.made}
 	s.live, s.merging = m.next, nil
 	s.live.keys.gen++ // what is changed from now on is copied before
-	out.after = s.live.index.snapshot()
+	out.after = s.live.index.Snapshot()
 	s.cover(m.diff.Clock)
 	return out
 }
 
 // Merged is what a merge in steps has changed, to be looked at in pieces.
 type Merged struct {
-	before, after dotIndex
+	before, after itemIndex
 	made          []*Changes
 }
 
@@ -240,12 +243,12 @@ func (d *Merged) Next(ch *Changes) {
 	d.made[0] = nil
 	d.made = d.made[1:]
 	for _, it := range piece.Put {
-		if d.before.get(it.Dot) == nil && d.after.get(it.Dot) != nil {
+		if d.before.Get(it.Dot) == nil && d.after.Get(it.Dot) != nil {
 			ch.Put = append(ch.Put, it)
 		}
 	}
 	for _, it := range piece.Dropped {
-		if d.before.get(it.Dot) != nil && d.after.get(it.Dot) == nil {
+		if d.before.Get(it.Dot) != nil && d.after.Get(it.Dot) == nil {
 			ch.Dropped = append(ch.Dropped, it)
 		}
 	}

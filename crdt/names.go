@@ -1,6 +1,9 @@
 package crdt
 
-import "github.com/coterie-go/coterie/crdt/dots"
+import (
+	"github.com/coterie-go/coterie/crdt/digest"
+	"github.com/coterie-go/coterie/crdt/dots"
+)
 
 // Names of events and sets of them, see package dots.
 type (
@@ -13,6 +16,9 @@ type (
 	// Range is a run of consecutive dots.
 	Range = dots.Range
 )
+
+// Digest is the sum of the keyed hashes of live items, see package digest.
+type Digest = digest.Digest
 
 // Bounds of the numbers in dots, see package dots.
 const (

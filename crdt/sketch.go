@@ -49,18 +49,14 @@ type keptSketch struct {
 }
 
 // put follows the birth of an item that the index has, after which count are live.
-func (k *keptSketch) put(d Dot, count int, index *dotIndex) {
+func (k *keptSketch) put(d Dot, count int, index *itemIndex) {
 	switch {
 	case k.Sketch != nil:
 		k.Toggle(k.hash.id(d))
 	case k.cells > 0 && count >= k.from:
 		k.Sketch = iblt.New(k.hash.key, k.cells)
-		for i := range index.rows {
-			all := Range{Origin: index.rows[i].origin, First: 1, Last: ^uint64(0)}
-			index.ascend(all, func(it *Item) bool {
-				k.Toggle(k.hash.id(it.Dot))
-				return true
-			})
+		for it := range index.All() {
+			k.Toggle(k.hash.id(it.Dot))
 		}
 	}
 }
@@ -78,19 +74,25 @@ func (k *keptSketch) drop(d Dot, count int) {
 
 // check makes the sketch of the live items anew.
 func (k *keptSketch) check(count int, items iter.Seq[*Item]) error {
-	switch {
-	case k.cells > 0 && count >= k.from && k.Sketch == nil:
+	if k.cells > 0 && count >= k.from && k.Sketch == nil {
 		return fmt.Errorf("crdt: %d items and no sketch", count)
-	case k.Sketch == nil:
+	}
+	if k.Sketch == nil {
 		return nil
-	case count < k.from/2:
-		return fmt.Errorf("crdt: %d items and a sketch", count)
 	}
 	again := iblt.New(k.hash.key, k.Len())
 	for it := range items {
 		again.Toggle(k.hash.id(it.Dot))
 	}
-	if !slices.Equal(again.Cells(), k.Cells()) {
+	return k.is(again.Cells(), count)
+}
+
+// is holds the sketch against the cells of the live items.
+func (k *keptSketch) is(cells []iblt.Cell, count int) error {
+	if count < k.from/2 {
+		return fmt.Errorf("crdt: %d items and a sketch", count)
+	}
+	if !slices.Equal(cells, k.Cells()) {
 		return fmt.Errorf("crdt: the sketch is not that of the %d items", count)
 	}
 	return nil
@@ -169,7 +171,12 @@ func (p *Pinned) Finder(n uint64, within *Clock) *DotFinder {
 		if first, last := row.Origins(); row.Base() < SeqMax {
 			all = append(all, reach{first, row.Max()})
 		} else {
-			all = p.index.reaches(all, first, last)
+			for o, most := range p.index.Origins(first) {
+				if o > last {
+					break
+				}
+				all = append(all, reach{o, most})
+			}
 		}
 	}
 	for _, r := range all {
@@ -180,27 +187,6 @@ func (p *Pinned) Finder(n uint64, within *Clock) *DotFinder {
 		f.high[h] = append(f.high[h], r)
 	}
 	return f
-}
-
-// reaches appends how far the live dots of the origins from first to last go.
-func (x *dotIndex) reaches(dst []reach, first, last Origin) []reach {
-	i, _ := x.find(first)
-	for ; i < len(x.rows) && x.rows[i].origin <= last; i++ {
-		dst = append(dst, reach{x.rows[i].origin, x.rows[i].max()})
-	}
-	return dst
-}
-
-// max returns the highest seq of the row.
-func (r *dotRow) max() uint64 {
-	n, top := &r.root, uint64(0)
-	for level := r.levels; ; level-- {
-		top |= uint64(bits.Len64(n.bits)-1) << (level * dotNodeBits)
-		if level == 0 {
-			return top
-		}
-		n = n.kids[len(n.kids)-1]
-	}
 }
 
 // Key returns the key of the sketches.

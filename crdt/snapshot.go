@@ -8,7 +8,7 @@ import (
 // Snapshot is the immutable state of a store at one moment. Any number of goroutines may read it.
 type Snapshot struct {
 	keys   keyTree
-	index  dotIndex
+	index  itemIndex
 	items  int
 	bytes  int
 	clock  *Clock
@@ -69,9 +69,12 @@ func (s *Snapshot) Digest() Digest { return s.digest }
 
 // Item returns the live item named d.
 func (s *Snapshot) Item(d Dot) (*Item, bool) {
-	it := s.index.get(d)
+	it := s.index.Get(d)
 	return it, it != nil
 }
 
 // Live reports whether the item named d is alive.
-func (s *Snapshot) Live(d Dot) bool { return s.index.get(d) != nil }
+func (s *Snapshot) Live(d Dot) bool { return s.index.Get(d) != nil }
+
+// In yields the live items whose dots are in c and come after a dot, in order of dots.
+func (s *Snapshot) In(c *Clock, after Dot) iter.Seq[*Item] { return s.index.In(c, after) }

@@ -49,7 +49,7 @@ func (s *Standalone[V, T]) Merge(o *Standalone[V, T]) error {
 			items = append(items, *it)
 		}
 	}
-	return s.r.Merge(from.clock, func(d Dot) bool { return from.live.index.get(d) != nil }, items, nil)
+	return s.r.Merge(from.clock, func(d Dot) bool { return from.live.index.Get(d) != nil }, items, nil)
 }
 
 // Value returns the immutable view of the present state.

@@ -2,6 +2,7 @@ package crdt
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/coterie-go/coterie/proptest/defect"
 )
@@ -90,9 +91,13 @@ func (s *Store) LogLen() int { return s.log.events }
 
 // Item returns the live item named d.
 func (s *Store) Item(d Dot) (*Item, bool) {
-	it := s.live.index.get(d)
+	it := s.live.index.Get(d)
 	return it, it != nil
 }
+
+// In yields the live items whose dots are in c and come after a dot, in order of dots. The store
+// must not change meanwhile.
+func (s *Store) In(c *Clock, after Dot) iter.Seq[*Item] { return s.live.index.In(c, after) }
 
 // Hash returns what it adds to the digest.
 func (s *Store) Hash(it *Item) Digest { return s.live.hash(it) }

@@ -236,7 +236,7 @@ func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 	st.Trim(st.Clock().Clone())
 	snap := st.Snapshot()
 	if n := len(st.Clock().Append(nil)); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 ||
-		len(st.live.index.rows) != 0 {
+		st.live.index.Count() != 0 || len(st.Authors()) != 0 {
 		t.Fatalf("clock of %d bytes, %v", n, st)
 	}
 	if st.log.places.Len() != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {

@@ -269,7 +269,7 @@ func (c *txCore) find(d Dot) *Item {
 	path := ""
 	if e := c.made(d); e != nil {
 		path = e.Path
-	} else if it := c.st.live.index.get(d); it != nil && it.Key == c.key {
+	} else if it := c.st.live.index.Get(d); it != nil && it.Key == c.key {
 		path = it.Path
 	} else {
 		return nil

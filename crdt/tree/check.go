@@ -20,9 +20,31 @@ func (t *Tree[E, P]) Check() error {
 // check holds the node against the places that it may have: those that begin with prefix, from its
 // low on, and below high unless that is empty.
 func (n *node[E, P]) check(prefix, high string) error {
+	prefix, err := n.checkOwn(prefix, high)
+	if err != nil {
+		return err
+	}
+	for i := 0; n.kids != nil && i < int(n.n); i++ {
+		if err := n.kids[i].check(prefix, n.top(i, high)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// top returns below which place the i-th kid's places are; high is that of the node.
+func (n *node[E, P]) top(i int, high string) string {
+	if i+1 < int(n.n) {
+		return n.kids[i+1].low
+	}
+	return high
+}
+
+// checkOwn is check of the node alone. It returns what the places of its kids begin with.
+func (n *node[E, P]) checkOwn(prefix, high string) (string, error) {
 	if n.n == 0 || n.n > nodeMax || (n.kids == nil) == (n.entries == nil) ||
 		!slices.Equal(n.leads[n.n:], blankLeads[n.n:]) {
-		return fmt.Errorf("a node of %d has leads %x", n.n, n.leads)
+		return "", fmt.Errorf("a node of %d has leads %x", n.n, n.leads)
 	}
 	if int(n.skip) > len(prefix) {
 		prefix = n.low[:n.skip]
@@ -31,23 +53,14 @@ func (n *node[E, P]) check(prefix, high string) error {
 	for i := range int(n.n) {
 		p := n.at(i)
 		if p < prev || i > 0 && p == prev || high != "" && p >= high {
-			return fmt.Errorf("place %q stands at %d of a node for %q to %q, behind %q", p, i, n.low, high, prev)
+			return "", fmt.Errorf("place %q stands at %d of a node for %q to %q, behind %q", p, i, n.low, high, prev)
 		}
 		if !strings.HasPrefix(p, prefix) || n.leads[i] != lead(p, int(n.skip)) {
-			return fmt.Errorf("place %q has the lead %x after %d bytes below %q", p, n.leads[i], n.skip, prefix)
+			return "", fmt.Errorf("place %q has the lead %x after %d bytes below %q", p, n.leads[i], n.skip, prefix)
 		}
 		prev = p
 	}
-	for i := 0; n.kids != nil && i < int(n.n); i++ {
-		top := high
-		if i+1 < int(n.n) {
-			top = n.kids[i+1].low
-		}
-		if err := n.kids[i].check(prefix, top); err != nil {
-			return err
-		}
-	}
-	return nil
+	return prefix, nil
 }
 
 // count counts the entries below the node.
@@ -60,4 +73,68 @@ func (n *node[E, P]) count() int {
 		sum += kid.count()
 	}
 	return sum
+}
+
+// CheckSince is Check, without the count, for a tree that shares nodes with another in which Check has found
+// nothing: it looks at those that it does not share.
+func (t *Tree[E, P]) CheckSince(right *Tree[E, P]) error {
+	if t.root == nil || t.root == right.root {
+		return nil
+	}
+	return t.root.checkSince(right, t.root.height(), "", "")
+}
+
+// checkSince is check of the nodes that are not seen to be in a right tree.
+func (n *node[E, P]) checkSince(right *Tree[E, P], height int, prefix, high string) error {
+	prefix, err := n.checkOwn(prefix, high)
+	if err != nil || n.kids == nil {
+		return err
+	}
+	front, back := 0, 0
+	if o := right.nodeFor(n.low, height); o != nil {
+		front, back = n.sameEnds(o)
+	}
+	for i, kid := range n.kids[:n.n] {
+		top := n.top(i, high)
+		shared := i < front || i >= int(n.n)-back
+		switch {
+		case !shared:
+			err = kid.checkSince(right, height-1, prefix, top)
+		case i+1 == front || i+1 == int(n.n): // there it stood before another one
+			err = kid.checkEnd(prefix, top)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEnd holds the last place below a right node against what is below high and begins with prefix.
+func (n *node[E, P]) checkEnd(prefix, high string) error {
+	for n.kids != nil {
+		n = n.kids[n.n-1]
+	}
+	if p := n.at(int(n.n) - 1); high != "" && p >= high || !strings.HasPrefix(p, prefix) {
+		return fmt.Errorf("place %q stands at the end of a node below %q and to %q", p, prefix, high)
+	}
+	return nil
+}
+
+// nodeFor returns the node of a height that holds, or would hold, a place; nil if there is none.
+func (t *Tree[E, P]) nodeFor(place string, height int) *node[E, P] {
+	n := t.root
+	if n == nil || n.height() < height {
+		return nil
+	}
+	for h := n.height(); h > height; h-- {
+		i, _ := slices.BinarySearchFunc(n.kids[:n.n], place, func(kid *node[E, P], place string) int {
+			if kid.low <= place {
+				return -1
+			}
+			return 1
+		})
+		n = n.kids[max(0, i-1)]
+	}
+	return n
 }

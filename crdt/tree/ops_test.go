@@ -91,6 +91,11 @@ func (o *treeOps) check() error {
 	if err := o.tree.Check(); err != nil {
 		return err
 	}
+	for _, f := range o.forks {
+		if err := o.tree.CheckSince(f.tree); err != nil {
+			return err
+		}
+	}
 	return forked{o.tree, o.want}.check()
 }
 

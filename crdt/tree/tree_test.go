@@ -164,3 +164,32 @@ func TestSeekCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckSinceFindsWhatCheckFinds breaks a node that a write has made, among many that it shares.
+func TestCheckSinceFindsWhatCheckFinds(t *testing.T) {
+	for name, corrupt := range map[string]func(leaf *node[*item, byPath]){
+		"a lead":      func(leaf *node[*item, byPath]) { leaf.leads[1]++ },
+		"the order":   func(leaf *node[*item, byPath]) { leaf.entries[0] = leaf.entries[1] },
+		"the skip":    func(leaf *node[*item, byPath]) { leaf.skip++ },
+		"the end":     func(leaf *node[*item, byPath]) { leaf.entries[leaf.n-1] = &item{"zzz"} },
+		"the low":     func(leaf *node[*item, byPath]) { leaf.low = "zzz" },
+		"the entries": func(leaf *node[*item, byPath]) { leaf.n = 0 },
+	} {
+		var tree Tree[*item, byPath]
+		var stamps uint64
+		for i := range 10_000 {
+			tree.Set(&item{fmt.Sprintf("%06d", i)}, nil)
+		}
+		before := tree.Fork(&stamps)
+		const place = "003000"
+		tree.Set(&item{place}, nil)
+		if err := tree.CheckSince(&before); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		leaf, _ := tree.find(place)
+		corrupt(leaf)
+		if tree.Check() == nil || tree.CheckSince(&before) == nil || before.Check() != nil {
+			t.Errorf("%s: %v, %v, %v", name, tree.Check(), tree.CheckSince(&before), before.Check())
+		}
+	}
+}

@@ -18,6 +18,8 @@ type rankRow struct {
 var ranks = []rankRow{
 	{"crdt/iblt", -13, true, "a sketch of numbers knows nothing of what they name"},
 	{"crdt/ring", -13, true, "a queue knows nothing of what it holds"},
+	{"crdt/digest", -13, true, "a sum of hashes knows nothing of what is hashed"},
+	{"crdt/index", -13, true, "entries are found by their dots, whatever they are"},
 	{"crdt/tree", -13, true, "a sorted map knows nothing of what it holds"},
 	{"crdt/cbor", -19, true, "data items of CBOR know nothing of what is encoded"},
 	{"crdt/dots", -14, true, "sets of the names of events know nothing of what the events are"},

@@ -70,7 +70,7 @@ type exception struct {
 
 // unshown are the exceptions.
 var unshown = []exception{
-	{"crdt", "Dot DotFinder Event Pinned Range Sketcher", "for package replicator and for other protocols"},
+	{"crdt", "Checker Dot DotFinder Event Pinned Range Sketcher", "for package replicator and for other protocols"},
 	{"ddata/discovery", "Loop", "the node runs it; a user gives it a Source"},
 	{"ddata/events", "ArbiterFailing ArbiterGiven ArbiterTaken CaughtUp ConnectionFault ConnectionRefused Discovered " +
 		"Diverged Downed Forked FormatRaised FramesDropped Gossiped KeyLarge KeysDurable KeysMoving KeysWaiting " +

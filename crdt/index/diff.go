@@ -1,0 +1,81 @@
+package index
+
+// Diff calls fn with what stands at each dot at which two states differ, before and now, by dots. The zero E
+// says that nothing does. It costs what differs: nodes that both share are passed over.
+func Diff[E comparable](before, now *Index[E], fn func(before, now E)) {
+	none := &row[E]{}
+	for i, j := 0, 0; i < len(before.rows) || j < len(now.rows); {
+		was, is := none, none
+		if j == len(now.rows) || i < len(before.rows) && before.rows[i].origin <= now.rows[j].origin {
+			was = &before.rows[i]
+		}
+		if i == len(before.rows) || j < len(now.rows) && now.rows[j].origin <= before.rows[i].origin {
+			is = &now.rows[j]
+			j++
+		}
+		if was != none {
+			i++
+		}
+		levels := max(was.levels, is.levels)
+		was.raised(levels).diff(is.raised(levels), levels, fn)
+	}
+}
+
+// raised returns the row as a node with so many levels below it.
+func (r *row[E]) raised(levels uint) *node[E] {
+	n := &r.root
+	for level := r.levels; level < levels && n.bits != 0; level++ {
+		n = &node[E]{bits: 1, kids: []*node[E]{n}}
+	}
+	return n
+}
+
+// diff calls fn with what stands at the dots at which two nodes differ.
+func (n *node[E]) diff(now *node[E], level uint, fn func(before, now E)) {
+	if n == now || n.shares(now) {
+		return
+	}
+	i, j := 0, 0
+	for set := n.bits | now.bits; set != 0; set &= set - 1 {
+		bit := set & -set
+		was, is := n.bits&bit != 0, now.bits&bit != 0
+		if level > 0 {
+			a, b := &node[E]{}, &node[E]{}
+			if was {
+				a = n.kids[i]
+			}
+			if is {
+				b = now.kids[j]
+			}
+			a.diff(b, level-1, fn)
+		} else {
+			var a, b E
+			if was {
+				a = n.items[i]
+			}
+			if is {
+				b = now.items[j]
+			}
+			if a != b {
+				fn(a, b)
+			}
+		}
+		if was {
+			i++
+		}
+		if is {
+			j++
+		}
+	}
+}
+
+// shares reports whether two nodes hold the same, in the same memory.
+func (n *node[E]) shares(o *node[E]) bool {
+	if n.bits != o.bits || n.bits == 0 {
+		return n.bits == o.bits
+	}
+	if len(n.kids) > 0 && len(o.kids) > 0 {
+		return &n.kids[0] == &o.kids[0]
+	}
+	return len(n.items) > 0 && len(o.items) > 0 && &n.items[0] == &o.items[0]
+}
