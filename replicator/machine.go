@@ -251,6 +251,11 @@ func (m *Machine) Deadline() time.Time {
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.
 func (m *Machine) Snapshot(s keyspace.Space) *crdt.Snapshot { return m.spaces[s].Store.Snapshot() }
 
+// Content returns the clock and the digest of what a space holds now. The clock changes with the machine.
+func (m *Machine) Content(s keyspace.Space) (*crdt.Clock, crdt.Digest) {
+	return m.spaces[s].Store.Clock(), m.spaces[s].Store.Digest()
+}
+
 // SpaceOf says in which space a key lives.
 func (m *Machine) SpaceOf(key string) keyspace.Space { return m.site.Routing.SpaceOf(key) }
 

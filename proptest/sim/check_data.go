@@ -36,7 +36,6 @@ type viewBook struct {
 }
 
 func (*dataChecker) name() string { return "data" }
-func (*dataChecker) after(*World) {}
 
 func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 	books := j.books[v.Cluster]
@@ -188,7 +187,6 @@ func newEqualChecker(set keyspace.Dataset) *equalChecker {
 }
 
 func (*equalChecker) name() string { return "equal" }
-func (*equalChecker) after(*World) {}
 
 // stepped looks at a replica after some of its steps; at every item the more rarely the more there
 // are, so that the cost of a step is bounded.
@@ -209,12 +207,12 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 
 func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 	for space := range j.seen {
-		snap := r.m.Snapshot(keyspace.Space(space))
-		now := sighting{who: r, digest: snap.Digest()}
+		clock, digest := r.m.Content(keyspace.Space(space))
+		now := sighting{who: r, digest: digest}
 		if deep {
-			now.items = sums.Items(snap)
+			now.items = sums.Items(r.m.Snapshot(keyspace.Space(space)))
 		}
-		at := sums.Clock(snap.Clock())
+		at := sums.Clock(clock)
 		was, ok := j.seen[space][at]
 		if !ok || was.items == 0 && deep && was.digest == now.digest {
 			j.seen[space][at] = now
@@ -223,7 +221,7 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 		if was.digest != now.digest || deep && was.items != now.items {
 			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v",
 				r, keyspace.Space(space), now.digest,
-				now.items, was.digest, was.items, was.who, snap.Clock())
+				now.items, was.digest, was.items, was.who, clock)
 		}
 	}
 }
@@ -233,17 +231,12 @@ func (j *equalChecker) settled(w *World) bool { return j.differing(w) == "" }
 
 func (j *equalChecker) differing(w *World) string {
 	for space := range j.seen {
-		var first *crdt.Snapshot
 		all := w.replicasOf(j.set)
 		for _, r := range all {
-			s := r.m.Snapshot(keyspace.Space(space))
-			if first == nil {
-				first = s
-			}
-			if !s.Clock().Equal(first.Clock()) || s.Digest() != first.Digest() {
+			clock, digest := r.m.Content(keyspace.Space(space))
+			if c, d := all[0].m.Content(keyspace.Space(space)); !clock.Equal(c) || digest != d {
 				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v",
-					all[0], r, keyspace.Space(space), first.Clock(), first.Digest(),
-					s.Clock(), s.Digest())
+					all[0], r, keyspace.Space(space), c, d, clock, digest)
 			}
 		}
 	}
@@ -256,6 +249,9 @@ func (j *equalChecker) finish(w *World) {
 	}
 	for _, r := range w.replicasOf(j.set) {
 		j.look(w, r, true)
+		if err := r.m.Check(); err != nil && w.opt.CheckEvery > 0 {
+			w.violate("replicator.Check", "%v: %v", r.p, err)
+		}
 	}
 }
 
@@ -271,7 +267,6 @@ func newOriginChecker(set keyspace.Dataset) *originChecker {
 }
 
 func (*originChecker) name() string        { return "origins" }
-func (*originChecker) after(*World)        {}
 func (*originChecker) settled(*World) bool { return true }
 
 // took takes the view that a replica has installed.
@@ -291,7 +286,8 @@ func (j *originChecker) took(w *World, r *replicaHost, v replica.View) {
 			if !p.alive || i < 0 {
 				return nil
 			}
-			return p.reps[i].m.Snapshot(keyspace.Space(s)).Clock()
+			clock, _ := p.reps[i].m.Content(keyspace.Space(s))
+			return clock
 		})
 		if text != "" {
 			w.violate("clocks do not grow", "%v space %v: %s", r, keyspace.Space(s), text)
@@ -308,7 +304,8 @@ func (j *originChecker) stepped(w *World, r *replicaHost) {
 		return
 	}
 	for s := range of {
-		if text := of[s].Look(r.p.uid, r.m.Snapshot(keyspace.Space(s)).Clock()); text != "" {
+		clock, _ := r.m.Content(keyspace.Space(s))
+		if text := of[s].Look(r.p.uid, clock); text != "" {
 			w.violate("clocks do not grow", "%v space %v: %s", r, keyspace.Space(s), text)
 		}
 		w.counts.ClockRows = max(w.counts.ClockRows, uint64(of[s].Most))

@@ -78,7 +78,6 @@ func (*actingChecker) settled(*World) bool { return true }
 type viewChecker struct{ chain *views.Chain }
 
 func (*viewChecker) name() string { return "views" }
-func (*viewChecker) after(*World) {}
 
 func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
 	if w.givenUp(v) {
@@ -118,7 +117,6 @@ func (*viewChecker) settled(*World) bool { return true }
 type livenessChecker struct{}
 
 func (*livenessChecker) name() string { return "liveness" }
-func (*livenessChecker) after(*World) {}
 
 func (j *livenessChecker) settled(w *World) bool {
 	return w.now > int64(w.opt.Safety+stall.AfterHeal) && j.missing(w) == ""

@@ -18,7 +18,6 @@ type tidyChecker struct {
 }
 
 func (*tidyChecker) name() string { return "tidy" }
-func (*tidyChecker) after(*World) {}
 
 func (j *tidyChecker) installed(_ *World, _ *Process, v *view.View) {
 	if n := j.newest[v.Cluster]; n == nil || n.Epoch < v.Epoch {

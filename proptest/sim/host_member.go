@@ -192,7 +192,7 @@ func (d *memberHost) install(v *view.View) {
 		}
 	}
 	d.p.w.trace.Fold(5, d.p.uid, uint64(v.Epoch))
-	for _, j := range d.p.w.checkers {
+	for _, j := range d.p.w.checkers.all {
 		if i, ok := j.(interface {
 			installed(*World, *Process, *view.View)
 		}); ok {

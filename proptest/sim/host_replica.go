@@ -37,6 +37,7 @@ type replicaHost struct {
 	channel   transport.Channel
 	d         *drivers.Replica
 	m         *replicator.Machine
+	checker   *replicator.Checker
 	installed *view.View // installed last
 	joined    int64      // when the first was; 0: none was
 	settled   view.Epoch // as the driver has told it
@@ -78,7 +79,7 @@ func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.d = drivers.NewReplica(d.m, d)
+	d.d, d.checker = drivers.NewReplica(d.m, d), replicator.NewChecker(d.m)
 	d.d.Trace(d.stepped)
 	return d, nil
 }
@@ -110,9 +111,9 @@ func (d *replicaHost) run(step func()) {
 		return
 	}
 	d.busy = true
-	for len(d.todo) > 0 && d.p.alive {
-		next := d.todo[0]
-		d.todo = d.todo[1:]
+	for i := 0; i < len(d.todo) && d.p.alive; i++ {
+		next := d.todo[i]
+		d.todo[i] = nil
 		if d.p.halt.waits() {
 			d.p.effect(func() { d.run(next) }) // the process stopped within the step before
 			continue
@@ -123,14 +124,12 @@ func (d *replicaHost) run(step func()) {
 				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
 		}
 		if d.p.alive {
-			d.p.w.tell(func(j checker) {
-				if g, ok := j.(interface{ stepped(*World, *replicaHost) }); ok {
-					g.stepped(d.p.w, d)
-				}
-			})
+			for _, j := range d.p.w.checkers.stepped {
+				j.stepped(d.p.w, d)
+			}
 		}
 	}
-	d.busy = false
+	d.busy, d.todo = false, d.todo[:0]
 	if d.p.alive {
 		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(replicator.Tick{}) })
 	}
@@ -235,8 +234,8 @@ func (d *replicaHost) items(key string) iter.Seq[*crdt.Item] {
 	}
 }
 
-// check runs the machine's own check. It looks at every byte of every item, so it runs the more rarely
-// the more there are: its cost per step is bounded.
+// check runs the machine's own check. It looks at every item now and then, so it runs the more rarely the
+// more there are: its cost per step is bounded.
 func (d *replicaHost) check() {
 	every := d.p.w.opt.CheckEvery
 	if d.steps++; every < 0 || d.steps < d.nextCheck {
@@ -244,7 +243,7 @@ func (d *replicaHost) check() {
 	}
 	volatile, kept := d.m.Snapshot(keyspace.Volatile), d.m.Snapshot(keyspace.Durable)
 	d.nextCheck = d.steps + every*(1+(volatile.Len()+kept.Len()+(volatile.Size()+kept.Size())/512)/8)
-	if err := d.m.Check(); err != nil {
+	if err := d.checker.Check(); err != nil {
 		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)
 	}
 }

@@ -285,7 +285,7 @@ func (l *load) read(r *replicaHost, space, key string) {
 			b.CheckGroups(w.violate, r, s.Contains)
 			if linear {
 				w.counts.Linear++
-				b.CheckLinear(w.violate, r.p, history.Among(s.All(), s.Len()), start, w.now)
+				b.CheckLinear(w.violate, r.p, s.All(), start, w.now)
 			}
 		}
 	})

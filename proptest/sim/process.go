@@ -224,7 +224,7 @@ func (p *Process) end(why string) {
 	w.bury(p)
 	w.net.Forget(p)
 	p.rt.Kill()
-	for _, j := range w.checkers {
+	for _, j := range w.checkers.all {
 		if g, ok := j.(interface{ gone(*World, *Process) }); ok {
 			g.gone(w, p)
 		}

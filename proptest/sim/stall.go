@@ -23,7 +23,7 @@ func awaited(w *World, k stall.Kind) string {
 	case stall.ForOperation:
 		return w.unprobed()
 	case stall.ForReplicas:
-		for _, j := range w.checkers {
+		for _, j := range w.checkers.all {
 			if e, ok := j.(*equalChecker); ok {
 				return e.differing(w)
 			}

@@ -63,7 +63,7 @@ type World struct {
 	chaos    *chaos
 	arbiter  *arbiter.Store
 	leases   *leases.Store
-	checkers []checker
+	checkers checkers
 	events   uint64
 	healed   bool
 	failed   *Violation
@@ -91,13 +91,31 @@ type World struct {
 // rules.
 type checker interface {
 	name() string
-	// after is called after every event.
-	after(w *World)
 	// finish is called once, when the healed world has settled or run out of time.
 	finish(w *World)
 	// settled reports whether what this checker waits for has come to pass; a run ends when all
 	// checkers agree.
 	settled(w *World) bool
+}
+
+// checkers are all checkers of a world, and those of them that are asked often.
+type checkers struct {
+	all     []checker
+	after   []interface{ after(*World) }                 // after every event
+	stepped []interface{ stepped(*World, *replicaHost) } // after every step of a replica
+}
+
+func checkersOf(all []checker) (c checkers) {
+	c.all = all
+	for _, j := range all {
+		if g, ok := j.(interface{ after(*World) }); ok {
+			c.after = append(c.after, g)
+		}
+		if g, ok := j.(interface{ stepped(*World, *replicaHost) }); ok {
+			c.stepped = append(c.stepped, g)
+		}
+	}
+	return c
 }
 
 // Run plays the world of one seed. When watch is not nil, it is told every input, effect and packet.
@@ -122,7 +140,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 		}
 	}
 	if w.failed == nil && over {
-		for _, j := range w.checkers {
+		for _, j := range w.checkers.all {
 			j.finish(w)
 		}
 	}
@@ -170,7 +188,7 @@ func newWorld(seed uint64, plan options.Plan, watch trace.Watcher) *World {
 		w.leases.GiveTrouble()
 	}
 	w.kept = newKept(w)
-	w.checkers = newJudges(w)
+	w.checkers = checkersOf(newJudges(w))
 	return w
 }
 
@@ -216,7 +234,7 @@ func (w *World) step() {
 	}
 	w.events++
 	e.Run()
-	for _, j := range w.checkers {
+	for _, j := range w.checkers.after {
 		j.after(w)
 	}
 }
@@ -235,7 +253,7 @@ func (w *World) over() bool {
 	if checkStalls(w); w.failed != nil || w.now > max(int64(w.opt.Safety+w.opt.Liveness), w.stalls.Until()) {
 		return true
 	}
-	for _, j := range w.checkers {
+	for _, j := range w.checkers.all {
 		if !j.settled(w) {
 			return false
 		}
@@ -280,7 +298,7 @@ func (w *World) String() string { return "world" }
 
 // tell offers something to every checker.
 func (w *World) tell(f func(checker)) {
-	for _, j := range w.checkers {
+	for _, j := range w.checkers.all {
 		f(j)
 	}
 }

@@ -38,6 +38,7 @@ type Set struct {
 // Entry is one element's life.
 type Entry struct {
 	Elem    string
+	at      int // its place among the entries of its set
 	Slot    int
 	Owner   uint64   // the uid of its writer; 0 where that does not matter
 	Asked   int64    // when it was to be written, if that matters
@@ -183,7 +184,7 @@ func (l *History) Sum(key string) *Sum {
 
 // Add begins the life of an element that was never added before.
 func (b *Set) Add(elem string, slot int) *Entry {
-	e := &Entry{Elem: elem, Slot: slot}
+	e := &Entry{Elem: elem, at: len(b.Entries), Slot: slot}
 	b.Entries = append(b.Entries, e)
 	b.ByElem[elem] = e
 	return e

@@ -13,32 +13,22 @@ type linearRead struct {
 	saw    []uint64
 }
 
-// Among returns a function that reports whether an element is one of all, of which there are n.
-func Among(all iter.Seq[string], n int) func(string) bool {
-	among := make(map[string]struct{}, n)
-	for elem := range all {
-		among[elem] = struct{}{}
-	}
-	return func(elem string) bool {
-		_, is := among[elem]
-		return is
-	}
-}
-
 // linearKept is how many reads of a set are kept to be compared with later ones.
 const linearKept = 64
 
-// CheckLinear holds a linearizable read that began at start and ends now against the others of
-// its set. That it misses nothing acknowledged is judged as of every read.
-func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, has func(string) bool, start, now int64) {
+// CheckLinear holds a linearizable read of all elements, that began at start and ends now, against the others
+// of its set. That it misses nothing acknowledged is judged as of every read.
+func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, all iter.Seq[string], start, now int64) {
 	r := linearRead{reader: reader, saw: make([]uint64, (len(b.Entries)+63)/64)}
+	for elem := range all {
+		if e := b.ByElem[elem]; e != nil {
+			r.saw[e.at/64] |= 1 << (e.at % 64)
+		}
+	}
 	stays := make([]uint64, len(r.saw)) // the entries that are never removed: only their order says something by itself
 	for i, e := range b.Entries {
 		bit := uint64(1) << (i % 64)
-		found := has(e.Elem)
-		if found {
-			r.saw[i/64] |= bit
-		}
+		found := r.saw[i/64]&bit != 0
 		if e.Added.Excused() || e.Taken.Excused() {
 			continue
 		}

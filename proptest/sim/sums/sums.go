@@ -1,6 +1,8 @@
 package sums
 
 import (
+	"github.com/zeebo/xxh3"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -20,12 +22,12 @@ func Clock(c *crdt.Clock) [2]uint64 {
 
 // Items hashes what a snapshot holds, independently of the store's own digest.
 func Items(s *crdt.Snapshot) uint64 {
-	h := trace.Hash(1)
+	h, key, sum := trace.Hash(1), "", uint64(0)
 	for it := range s.Items() {
-		h.Fold(uint64(it.Dot.Origin), it.Dot.Seq, uint64(len(it.Key)), uint64(len(it.Path)))
-		h.FoldBytes([]byte(it.Key))
-		h.FoldBytes([]byte(it.Path))
-		h.FoldBytes([]byte(it.Payload))
+		if it.Key != key {
+			key, sum = it.Key, xxh3.HashString(it.Key)
+		}
+		h.Fold(sum, uint64(it.Dot.Origin), it.Dot.Seq, xxh3.HashString(it.Path), xxh3.HashString(it.Payload))
 	}
 	return uint64(h) | 1
 }
