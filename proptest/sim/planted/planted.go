@@ -319,7 +319,7 @@ var HuntedIn = map[string]options.Plan{
 // HuntedFrom is the seed from which a defect is looked for, where it is not 1: the seeds before it take
 // long and do not show the defect. A change of the worlds can move it.
 var HuntedFrom = map[string]uint64{
-	"move-unasked":          38,
+	"move-unasked":          101,
 	"no-token-check":        50,
 	"only-last-disks":       110,
 	"reminds-any-order":     210,
