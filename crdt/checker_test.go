@@ -103,16 +103,16 @@ var corruptions = map[string]func(s *Store){
 	"count":       func(s *Store) { s.live.count++ },
 	"bytes":       func(s *Store) { s.live.bytes++ },
 	"key table":   func(s *Store) { s.live.keys.drop(s.live.some()) },
-	"index lacks": func(s *Store) { s.live.index.Remove(s.live.keys.gen, s.live.some().Dot) },
+	"index lacks": func(s *Store) { s.live.index.Remove(s.live.some().Dot) },
 	"index has more": func(s *Store) {
 		d := Dot{Origin: 7, Seq: 7}
-		s.live.index.Put(s.live.keys.gen, d, &Item{Dot: d, Key: "many"})
+		s.live.index.Put(d, &Item{Dot: d, Key: "many"})
 	},
 	"index has another": func(s *Store) {
 		it := s.live.some()
 		other := *it
-		s.live.index.Remove(s.live.keys.gen, it.Dot)
-		s.live.index.Put(s.live.keys.gen, it.Dot, &other)
+		s.live.index.Remove(it.Dot)
+		s.live.index.Put(it.Dot, &other)
 	},
 	"no clock": func(s *Store) {
 		s.live.insert(&Item{Dot: Dot{Origin: 7, Seq: 7}, Key: "many", Path: KindORSet.Path() + "x"}, nil, nil)
@@ -137,8 +137,8 @@ var corruptions = map[string]func(s *Store){
 		ks := s.live.keys.writable("many")
 		ks.drop(it, nil)
 		ks.put(&other, nil, nil)
-		s.live.index.Remove(s.live.keys.gen, it.Dot)
-		s.live.index.Put(s.live.keys.gen, it.Dot, &other)
+		s.live.index.Remove(it.Dot)
+		s.live.index.Put(it.Dot, &other)
 	},
 	"siblings in no order": func(s *Store) {
 		s.changing()

@@ -64,7 +64,7 @@ func (c *contents) hides(ks keyItems, it *Item) bool {
 // path that removes names; the caller finishes those with forget.
 func (c *contents) insert(it *Item, removes []Dot, ch *Changes) {
 	ks := c.keys.put(it, removes)
-	c.index.Put(c.keys.gen, it.Dot, it)
+	c.index.Put(it.Dot, it)
 	c.count++
 	c.sketch.put(it.Dot, c.count, &c.index)
 	c.bytes += it.size()
@@ -77,7 +77,7 @@ func (c *contents) insert(it *Item, removes []Dot, ch *Changes) {
 
 // kill drops a live item from its key and the index, then forgets it.
 func (c *contents) kill(it *Item, ch *Changes) {
-	c.index.Remove(c.keys.gen, it.Dot)
+	c.index.Remove(it.Dot)
 	c.bury(it, ch)
 }
 
@@ -110,7 +110,7 @@ func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 		c.insert(it, e.Removes, ch)
 	}
 	for _, d := range e.Removes {
-		old := c.index.Remove(c.keys.gen, d)
+		old := c.index.Remove(d)
 		switch {
 		case old == nil: // it was removed before
 		case e.Puts && old.Path == e.Path && old.Key == e.Key:

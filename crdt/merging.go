@@ -219,7 +219,6 @@ func (m *Merging) Take() *Merged {
 	s.changing()
 	out := &Merged{before: s.live.index, made: m.made}
 	s.live, s.merging = m.next, nil
-	s.live.keys.gen++ // what is changed from now on is copied before
 	out.after = s.live.index.Snapshot()
 	s.cover(m.diff.Clock)
 	return out

@@ -267,6 +267,21 @@ func TestMergeInStepsIsOneAtOnce(t *testing.T) {
 	}
 }
 
+// mergeOf begins to merge all that a donor has.
+func mergeOf(t *testing.T, here, donor *Replica) *Merging {
+	t.Helper()
+	snap := donor.st.Snapshot()
+	var items []*Item
+	for it := range snap.Items() {
+		items = append(items, new(*it))
+	}
+	m, err := here.BeginMerge(Difference{Clock: snap.Clock(), Items: [][]*Item{items}, Live: snap.Live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // One step of a merge costs the same however much there is to merge, and however much is there, as
 // does the end.
 func TestStepsOfAMergeAreBounded(t *testing.T) {
@@ -284,16 +299,9 @@ func TestStepsOfAMergeAreBounded(t *testing.T) {
 				}))
 			}
 		}
-		snap := donor.st.Snapshot()
-		var items []*Item
-		for it := range snap.Items() {
-			items = append(items, new(*it))
-		}
-		m, err := here.BeginMerge(Difference{Clock: snap.Clock(), Items: [][]*Item{items}, Live: snap.Live})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := mergeOf(t, here, donor)
 		for done := false; !done; {
+			var err error
 			step = max(step, allocated(func() { done, err = m.Work(100) }))
 			if err != nil {
 				t.Fatal(err)
@@ -323,16 +331,9 @@ func TestAMergeIsLookedAtAfterTheNextChange(t *testing.T) {
 	for i := range n {
 		mustUpdate(t, donor, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(fmt.Sprint(i)) }))
 	}
-	snap := donor.st.Snapshot()
-	var items []*Item
-	for it := range snap.Items() {
-		items = append(items, new(*it))
-	}
-	m, err := here.BeginMerge(Difference{Clock: snap.Clock(), Items: [][]*Item{items}, Live: snap.Live})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mergeOf(t, here, donor)
 	for done := false; !done; {
+		var err error
 		if done, err = m.Work(100); err != nil {
 			t.Fatal(err)
 		}

@@ -9,10 +9,11 @@ import (
 
 // Index finds entries by their dots. Per origin it is a tree of 64 ways over the seq, whose nodes keep
 // only the children that they have. A dense run costs little more than an entry, and a lone entry one
-// small node. A copy of the whole is a copy of the rows. Nodes of another generation than the writer's
+// small node. A copy of the whole is a copy of the rows. Nodes of an older generation than the index's
 // are shared with snapshots and are cloned before they are changed. The zero value is empty.
 type Index[E comparable] struct {
 	rows   []row[E] // by origin
+	gen    uint64   // of the nodes that are its own; a snapshot raises it
 	pinned bool     // rows is shared with a snapshot
 }
 
@@ -105,8 +106,9 @@ func (r *row[E]) writable(gen uint64) *node[E] {
 }
 
 // Put enters an entry at a dot at which none is yet.
-func (x *Index[E]) Put(gen uint64, d dots.Dot, e E) {
+func (x *Index[E]) Put(d dots.Dot, e E) {
 	x.unpin()
+	gen := x.gen
 	i, ok := x.find(d.Origin)
 	if !ok {
 		x.rows = slices.Insert(x.rows, i, row[E]{origin: d.Origin, root: node[E]{gen: gen}})
@@ -138,15 +140,15 @@ func (x *Index[E]) Put(gen uint64, d dots.Dot, e E) {
 }
 
 // Remove takes the entry at d out and returns it, the zero E when there is none.
-func (x *Index[E]) Remove(gen uint64, d dots.Dot) (none E) {
+func (x *Index[E]) Remove(d dots.Dot) (none E) {
 	i, ok := x.find(d.Origin)
 	if !ok || !x.rows[i].covers(d.Seq) {
 		return none
 	}
 	x.unpin()
 	r := &x.rows[i]
-	n := r.writable(gen)
-	e := n.remove(gen, d.Seq, r.levels)
+	n := r.writable(x.gen)
+	e := n.remove(x.gen, d.Seq, r.levels)
 	if n.bits == 0 {
 		x.rows = slices.Delete(x.rows, i, i+1)
 	}
@@ -174,10 +176,11 @@ func (n *node[E]) remove(gen, seq uint64, level uint) (e E) {
 	return e
 }
 
-// Snapshot returns a copy that later writes, at a newer generation, do not change.
+// Snapshot returns a copy. Neither sees what is written to the other later.
 func (x *Index[E]) Snapshot() Index[E] {
+	x.gen++
 	x.pinned = true
-	return Index[E]{rows: x.rows, pinned: true}
+	return *x
 }
 
 // Count counts the entries, for checks.

@@ -35,23 +35,22 @@ func TestIndexIsAMap(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		shape := seqShapes[rng.IntN(len(seqShapes))]
-		x, gen, want := Index[*item]{}, uint64(1), map[dots.Dot]*item{}
+		x, want := Index[*item]{}, map[dots.Dot]*item{}
 		var pins []pinnedIndex
 		for range 600 {
 			d := dots.Dot{Origin: dots.Origin(rng.IntN(4)), Seq: max(1, shape(rng))}
 			switch rng.IntN(20) {
 			case 0:
 				pins = append(pins, pinnedIndex{x.Snapshot(), maps.Clone(want)})
-				gen++
 			case 1, 2, 3, 4, 5, 6:
-				if got := x.Remove(gen, d); got != want[d] {
+				if got := x.Remove(d); got != want[d] {
 					t.Fatalf("seed %d: removed %v at %v", seed, got, d)
 				}
 				delete(want, d)
 			default:
 				if want[d] == nil {
 					want[d] = &item{d}
-					x.Put(gen, d, want[d])
+					x.Put(d, want[d])
 				}
 			}
 		}
@@ -64,7 +63,7 @@ func TestIndexIsAMap(t *testing.T) {
 			}
 		}
 		for _, d := range slices.SortedFunc(maps.Keys(want), dots.Dot.Compare) {
-			x.Remove(gen, d)
+			x.Remove(d)
 		}
 		if len(x.rows) > 0 {
 			t.Fatalf("seed %d: %d rows of nothing", seed, len(x.rows))
