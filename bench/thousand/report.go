@@ -1,8 +1,6 @@
 package thousand
 
 import (
-	"runtime"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/bench/measure"
@@ -17,7 +15,7 @@ func (w *world) report(name string, before tally, took time.Duration) {
 	w.reportKinds(name, before, seconds)
 }
 
-// coordinators is the slot of the member in charge of the type.
+// inCharge is the slot of the member in charge of the type.
 func (w *world) inCharge() *slot {
 	v := w.newest()
 	if v == nil {
@@ -79,7 +77,6 @@ func (w *world) reportWhole(name string, before tally, seconds float64, took tim
 	f.Add("shards_least", least)
 	f.Add("shards_most", mostShards)
 	measure.Report("thousand", name, f)
-	runtime.KeepAlive(w)
 }
 
 // reportParts prints where the time went.
@@ -122,8 +119,7 @@ func (w *world) reportKinds(name string, before tally, seconds float64) {
 	for _, k := range names[:min(kindsMost, len(names))] {
 		var f measure.Figures
 		nodes := float64(len(w.slots))
-		f.Add("kind", slices.Contains(names, k))
-		f[len(f)-1] = "kind=" + k
+		f.Add("kind", k)
 		f.Add("messages_per_node_s", float64(of[k].messages)/seconds/nodes)
 		f.Add("bytes_per_node_s", float64(of[k].bytes)/seconds/nodes)
 		measure.Report("thousand", name+"-sent", f)
