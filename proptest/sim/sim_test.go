@@ -211,7 +211,7 @@ func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel() // one worker each: a seed after the one that shows the defect is not played
 			if n, caught, ok := HuntDefect(defect, 30, 1); !ok {
-				t.Errorf("not caught in %d seeds of %+v", n, plan)
+				t.Errorf("not caught in %d seeds of %+v: look for another seed, for planted.HuntedFrom", n, plan)
 			} else {
 				t.Logf("caught at seed %d by %q", caught.Seed, caught.Violation.Check)
 			}

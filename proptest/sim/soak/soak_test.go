@@ -47,7 +47,9 @@ func TestViolation(t *testing.T) {
 	}
 	text := out.String()
 	_, story, found := strings.Cut(text, "records of its story:\n")
-	if !found || strings.Count(story, "\n") < 20 || !strings.Contains(story, " world      no stall ") {
+	before, _, _ := strings.Cut(text, "\nreplay: ")
+	check, _, told := strings.Cut(before[strings.LastIndex(before, "\n")+1:], " at ") // what the shrunk world broke
+	if !found || strings.Count(story, "\n") < 20 || !told || !strings.Contains(story, " world      "+check) {
 		t.Errorf("there is no story in\n%s", text)
 	}
 	for _, want := range []string{"replay: go run ./proptest/sim/cmd/sim -seed ", "-defect " + defect} {
