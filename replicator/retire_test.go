@@ -46,7 +46,7 @@ func TestRetirementsWithoutAskingAreNoticed(t *testing.T) {
 
 // An outdated disk that is used all the same brings back what was removed, or makes members differ.
 func TestOutdatedDisksThatAreUsedAreNoticed(t *testing.T) {
-	for seed := range uint64(120) {
+	for seed := uint64(17); seed < 120; seed++ { // before it nothing shows
 		if _, err := runRetirements(seed, defect.Set{}, true, 1500); err != nil {
 			t.Logf("seed %d: %.200v", seed, err)
 			return
