@@ -34,6 +34,15 @@ func (o Outcome) String() string {
 // their removals come. A malformed group is an error that wraps ErrMalformed or ErrTooLarge and
 // changes nothing. ch may be nil.
 func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) {
+	outcome, err := s.look(g, ch)
+	if outcome == Applied {
+		s.apply(g, ch)
+	}
+	return outcome, err
+}
+
+// look checks a group, and returns what is to be done with it: Applied says that it can be.
+func (s *Store) look(g Group, ch *Changes) (Outcome, error) {
 	if err := checkGroup(g); err != nil {
 		return 0, err
 	}
@@ -44,7 +53,6 @@ func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) {
 	if g.waits(s.clock, row, ch) {
 		return Waiting, nil
 	}
-	s.apply(g, ch)
 	return Applied, nil
 }
 
@@ -139,6 +147,9 @@ func (g Group) waits(clock *Clock, row *dots.Row, ch *Changes) bool {
 // effects are there, or were removed.
 func (s *Store) apply(g Group, ch *Changes) {
 	s.changing()
+	if m := s.merging; m != nil && m.group != nil && m.group[0].Dot == g[0].Dot {
+		m.Drop()
+	}
 	o, first, last := g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq
 	s.clock.Row(o).EachGap(first, last, func(a, b uint64) {
 		s.log.push(g[a-first:b-first+1], func(e *Event) *Item {

@@ -11,12 +11,14 @@ type Difference struct {
 	Live   func(Dot) bool // reports whether a dot of Unsure is alive there
 }
 
-// Merging is a merge in bounded steps. A second state of the items grows beside the store's own, from
+// Merging is a merge, or the application of a large group, in bounded steps. A second state of the items grows beside the store's own, from
 // which it began as a copy that shares everything (the trees are copied on write). Each event that
 // the store applies meanwhile changes both. At the end the second state takes the place of the first,
 // and the clock is joined, in one step that costs no more than the clocks do. Until then only
 // the Merging sees any of it: readers, peers and the disk see the store as if there were no merge. So
 // no clock says that it has what is not there yet.
+//
+// For a group, the donor's moment is that all events of the group are there.
 //
 // Invariants: made names each dot that is alive in one of both states only, some that are not, and
 // the keys of them all. What next has is what the store would have, were the donation no larger than
@@ -24,11 +26,12 @@ type Difference struct {
 type Merging struct {
 	store *Store
 	diff  Difference
+	group Group      // nil: the difference tells everything
 	next  contents   // what the items will be
 	was   itemIndex  // of the store when next was copied
 	made  []*Changes // what next has more or less than the store, and may have; never an empty one
 	batch int        // of diff.Items, or after these of diff.Absent
-	at    int        // in the batch
+	at    int        // in the batch, or in the group
 	walk  Dot        // own items up to here have been looked at for Unsure
 	done  bool
 	fresh bool // the last of made belongs to an earlier step
@@ -54,6 +57,15 @@ func (r *Replica) BeginMerge(d Difference) (*Merging, error) {
 	return m, nil
 }
 
+// beginApply begins to apply a group that look has checked.
+func (s *Store) beginApply(g Group) *Merging {
+	m := &Merging{store: s, group: g, diff: Difference{Clock: &Clock{}}}
+	m.diff.Clock.AddRange(g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq)
+	s.merging = m
+	m.begin()
+	return m
+}
+
 // begin copies the store's items, by a reference.
 func (m *Merging) begin() {
 	m.next, m.was = m.store.live.branch(), m.store.live.index.Snapshot()
@@ -70,8 +82,8 @@ func (c *contents) branch() contents {
 	return b
 }
 
-// Work goes on for at most so many items, and reports whether all is done: then Take is due. It
-// counts a large item as several. An error says that an item makes no sense: the merge is over, and
+// Work goes on for at most so many items or events, and reports whether all is done: then Take is due.
+// It counts a large one as several. An error says that an item makes no sense: the merge is over, and
 // has changed nothing.
 func (m *Merging) Work(most int) (done bool, err error) {
 	if m.store.merging != m {
@@ -93,6 +105,13 @@ func (m *Merging) Work(most int) (done bool, err error) {
 func (m *Merging) step(most int) (cost int, err error) {
 	items := len(m.diff.Items)
 	switch {
+	case m.at < len(m.group):
+		e := &m.group[m.at]
+		m.at++
+		if !m.store.clock.Has(e.Dot) { // else a merge has covered it
+			m.next.apply(e, m.change())
+		}
+		return 1 + len(e.Removes) + len(e.Payload)/sizePerWork, nil
 	case m.batch < items:
 		b := m.diff.Items[m.batch]
 		if m.at == len(b) {
@@ -201,6 +220,9 @@ func (m *Merging) again() {
 		m.begin()
 	}
 }
+
+// Over reports whether the merge has ended: it was taken or dropped, or another has its place.
+func (m *Merging) Over() bool { return m.store.merging != m }
 
 // Drop ends the merge. It has changed nothing.
 func (m *Merging) Drop() {

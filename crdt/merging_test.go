@@ -20,6 +20,7 @@ type mergeWorld struct {
 	donor, peer *Replica
 	rows        map[Dot]*Item // what a disk would hold that follows the changes of here
 	sent        []Group
+	groups      int // that were applied in steps
 }
 
 func newMergeWorld(t *testing.T, seed uint64, planted defect.Set) *mergeWorld {
@@ -112,6 +113,20 @@ func shown(s *Store) map[string]string {
 	return all
 }
 
+// any does something.
+func (w *mergeWorld) any() {
+	switch w.rng.IntN(4) {
+	case 0:
+		w.change(w.donor)
+	case 1:
+		w.change(w.peer)
+	case 2:
+		w.change(w.here, w.twin)
+	default:
+		w.push()
+	}
+}
+
 // run plays a history, and returns what differs at the end.
 func (w *mergeWorld) run() error {
 	some := func(most int, fn func()) {
@@ -119,22 +134,10 @@ func (w *mergeWorld) run() error {
 			fn()
 		}
 	}
-	any := func() {
-		switch w.rng.IntN(4) {
-		case 0:
-			w.change(w.donor)
-		case 1:
-			w.change(w.peer)
-		case 2:
-			w.change(w.here, w.twin)
-		default:
-			w.push()
-		}
-	}
-	some(60, any)
+	some(60, w.any)
 	own := w.here.Store().Pin()
 	asked := own.Clock().Clone()
-	some(20, any)
+	some(20, w.any)
 	theirs := w.donor.Store().Snapshot()
 	if theirs.Clock().LastEvent(1) > w.here.Seq() {
 		return errors.New("a donor from the future")
@@ -150,7 +153,7 @@ func (w *mergeWorld) run() error {
 	for it := range theirs.In(theirs.Clock().Minus(asked), Dot{}) {
 		items, plain = append(items, new(*it)), append(plain, *it)
 	}
-	some(20, any)
+	some(20, w.any)
 	m, err := w.here.BeginMerge(Difference{
 		Clock: theirs.Clock(), Items: [][]*Item{items[:len(items)/2], items[len(items)/2:]}, Absent: [][]Dot{gone},
 		Unsure: theirs.Clock().Minus(asked), Live: theirs.Live,
@@ -159,7 +162,7 @@ func (w *mergeWorld) run() error {
 		return err
 	}
 	for done := false; !done; {
-		some(6, any)
+		some(6, w.any)
 		if w.rng.IntN(8) == 0 {
 			l := NewLiving([]Origin{1, 2, 3}[w.rng.IntN(3):]...)
 			w.here.SetLiving(l, nil)
@@ -191,7 +194,7 @@ func (w *mergeWorld) run() error {
 			return errors.New("the merge shows before it is complete")
 		}
 	}
-	some(6, any)
+	some(6, w.any)
 	before := shown(w.here.st)
 	out := m.Take()
 	absent := slices.Clone(gone)
@@ -220,7 +223,7 @@ func (w *mergeWorld) compare(before map[string]string, out *Merged) error {
 	if err := here.Check(); err != nil {
 		return err
 	}
-	if !here.Clock().Equal(twin.Clock()) || here.Digest() != twin.Digest() || !here.Floor().Equal(twin.Floor()) {
+	if !here.Clock().Equal(twin.Clock()) || here.Digest() != twin.Digest() || !here.Floor().Includes(twin.Floor()) {
 		return fmt.Errorf("in steps %v, at once %v", here, twin)
 	}
 	after := shown(here)
@@ -264,6 +267,97 @@ func TestMergeInStepsIsOneAtOnce(t *testing.T) {
 		if !noticed {
 			t.Errorf("the planted defect went unnoticed: %s", name)
 		}
+	}
+}
+
+// runGroup plays a history in which a large group of the peer is applied in steps, and returns what differs at the end.
+func (w *mergeWorld) runGroup() error {
+	for range w.rng.IntN(60) {
+		w.any()
+	}
+	g, err := w.peer.Update("set"+fmt.Sprint("k", w.rng.IntN(4)), 0, Mutate[ORSet[string]](func(s *ORSetTx[string]) error {
+		for range 1 + w.rng.IntN(20) {
+			e := fmt.Sprint(w.rng.IntN(9))
+			if err := s.Add(e); err != nil {
+				return err
+			}
+			if w.rng.IntN(3) > 0 {
+				continue
+			}
+			if err := s.Remove(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}), nil)
+	if err != nil || len(g) == 0 {
+		return err
+	}
+	if outcome, err := w.here.Look(g, nil); err != nil || outcome != Applied {
+		return err
+	}
+	m := w.here.BeginApply(g)
+	for done := false; !done; {
+		for range w.rng.IntN(6) {
+			w.any()
+		}
+		if done, err = m.Work(1 + w.rng.IntN(3)); err != nil {
+			return err
+		}
+		if err := w.here.st.Check(); err != nil {
+			return err
+		}
+		if w.here.st.Digest() != w.twin.st.Digest() || !w.here.st.Clock().Equal(w.twin.st.Clock()) {
+			return errors.New("the group shows before it is complete")
+		}
+	}
+	for range w.rng.IntN(6) {
+		w.any()
+	}
+	before := shown(w.here.st)
+	out := m.Take()
+	if _, err := w.twin.Apply(g, nil); err != nil {
+		return err
+	}
+	w.groups++
+	return w.compare(before, out)
+}
+
+// A group that is applied in steps ends as one that is applied at once at its end does, whatever is written meanwhile.
+func TestGroupInStepsIsOneAtOnce(t *testing.T) {
+	groups := 0
+	for seed := range uint64(3000) {
+		w := newMergeWorld(t, seed, defect.Set{})
+		if err := w.runGroup(); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		groups += w.groups
+	}
+	if groups < 1000 {
+		t.Errorf("only %d groups were applied", groups)
+	}
+	noticed := false
+	for seed := uint64(0); seed < 3000 && !noticed; seed++ {
+		noticed = newMergeWorld(t, seed, defect.Of(defect.MergeAlone)).runGroup() != nil
+	}
+	if !noticed {
+		t.Error("writes that are lost went unnoticed")
+	}
+}
+
+// A group that comes again while it is applied in steps is applied at once, and the steps are over.
+func TestGroupThatComesAgain(t *testing.T) {
+	here, peer := NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{})
+	g := mustUpdate(t, peer, "k", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("a") }))
+	m := here.BeginApply(g)
+	if m.Over() || !here.Store().Merges() {
+		t.Fatal("nothing has begun")
+	}
+	if _, err := here.Apply(g, nil); err != nil || !m.Over() || here.Store().Merges() || here.Store().Len() != 1 {
+		t.Fatalf("%v, over %v, %d items", err, m.Over(), here.Store().Len())
+	}
+	if done, err := m.Work(10); done || err != nil || m.Take().Len() != 0 || here.BeginApply(g) != nil {
+		t.Fatalf("it goes on: %v, %v", done, err)
 	}
 }
 

@@ -82,10 +82,36 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 // Apply applies a group of another replica, see Store.Apply. A group of the own origin that is not
 // known is ErrOwnFuture: two processes use one origin.
 func (r *Replica) Apply(g Group, ch *Changes) (Outcome, error) {
-	if len(g) > 0 && g[0].Dot.Origin == r.origin && g.Last().Seq > r.seq {
-		return 0, fmt.Errorf("%w: event %v, the last one made here is %d", ErrOwnFuture, g.Last(), r.seq)
+	if err := r.checkOrigin(g); err != nil {
+		return 0, err
 	}
 	return r.st.Apply(g, ch)
+}
+
+// Look returns what Apply would, and applies nothing.
+func (r *Replica) Look(g Group, ch *Changes) (Outcome, error) {
+	if err := r.checkOrigin(g); err != nil {
+		return 0, err
+	}
+	return r.st.look(g, ch)
+}
+
+// BeginApply is Apply in steps, for a large group of which Look has said Applied. Nothing has happened before Take of
+// the Merging, which is in place of any other; nil: all events are known meanwhile. The group must not be modified. It
+// does not come into the log: a replica that gets it from here gets it by a repair.
+func (r *Replica) BeginApply(g Group) *Merging {
+	if r.st.clock.Row(g[0].Dot.Origin).HasRange(g[0].Dot.Seq, g.Last().Seq) {
+		return nil
+	}
+	return r.st.beginApply(g)
+}
+
+// checkOrigin finds a group that only another process of the same origin can have made.
+func (r *Replica) checkOrigin(g Group) error {
+	if len(g) > 0 && g[0].Dot.Origin == r.origin && g.Last().Seq > r.seq {
+		return fmt.Errorf("%w: event %v, the last one made here is %d", ErrOwnFuture, g.Last(), r.seq)
+	}
+	return nil
 }
 
 // Merge joins the state of a donor, see Store.Merge.

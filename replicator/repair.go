@@ -165,6 +165,7 @@ func (r *repairs) take(g *repair.Staged) {
 		r.unite(r.Peer(g.From), g)
 		return
 	}
+	r.intake.GiveWay()
 	m, err := g.Merge(r.Items)
 	if err != nil {
 		r.refuse(g)

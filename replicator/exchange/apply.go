@@ -1,8 +1,8 @@
 package exchange
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -12,11 +12,15 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// Intake applies the groups of others, in the order in which they build on each other.
+// Intake applies the groups of others, in the order in which they build on each other. One step applies a bounded
+// number of events; what came beyond that follows at once, in further steps. Large groups have steps of their own, so
+// that what is small goes on beside them.
 type Intake struct {
 	r       *replica.Replica
 	acks    *Pusher
 	puller  *repair.Puller
+	arrived arrived       // groups that no step has come to
+	large   largeGroups   // those that are applied in several steps
 	waiting push.WaitList // groups that came too early
 }
 
@@ -25,15 +29,30 @@ func NewIntake(r *replica.Replica, acks *Pusher, puller *repair.Puller) Intake {
 	return Intake{r: r, acks: acks, puller: puller}
 }
 
-// OnTime asks for what the waiting groups lack, when it is time to.
+// OnTime goes on with what has come, and asks for what the waiting groups lack, when it is time to.
 func (n *Intake) OnTime() {
+	if len(n.large.groups) > 0 {
+		n.goOn()
+	}
+	if len(n.arrived.pushes) > 0 {
+		n.applySome()
+	}
 	if n.waiting.Due(n.r.Now) {
 		n.askGap()
 	}
 }
 
-// Deadline is when to ask for what the waiting groups lack; zero: never.
-func (n *Intake) Deadline() time.Time { return n.waiting.AskAt() }
+// Deadline is when to call OnTime; zero: never.
+func (n *Intake) Deadline() time.Time {
+	if len(n.arrived.pushes) > 0 || n.large.ready(n.r.Store) {
+		return n.r.Now
+	}
+	return n.waiting.AskAt()
+}
+
+// perStep is how many events one step applies, and a group of more is a large one. An event costs less than what
+// Config.StepItems counts: it comes to its key alone.
+func (n *Intake) perStep() int { return 2 * n.r.Cfg.StepItems }
 
 // Waits returns how many groups wait for what they build on.
 func (n *Intake) Waits() int { return n.waiting.Len() }
@@ -46,15 +65,41 @@ func (n *Intake) Check() error {
 	if n.waiting.Len() > push.WaitingMax {
 		return fmt.Errorf("%d groups wait", n.waiting.Len())
 	}
-	return nil
+	return errors.Join(n.arrived.check(), n.large.check(n.r.Store))
 }
 
-// OnPush applies groups, and owes the sender an ack.
+// OnPush takes groups, and owes the sender an ack when it has come to all of them.
 func (n *Intake) OnPush(p *replica.Peer, msg *wire.Push) {
-	applied := false
-	for _, g := range msg.Groups {
-		applied = n.apply(p, g) || applied
+	if !n.arrived.add(p.ID, msg) {
+		n.r.Counters.WaitingDropped += uint64(len(msg.Groups)) // no ack: the sender repeats it
+		return
 	}
+	n.applySome()
+}
+
+// applySome applies what has come first, up to as many events as a step may.
+func (n *Intake) applySome() {
+	for left := n.perStep(); left > 0 && len(n.arrived.pushes) > 0; {
+		a := &n.arrived.pushes[0]
+		p := n.r.Peer(a.from)
+		for ; p != nil && a.next < len(a.msg.Groups) && left > 0; a.next++ {
+			g := a.msg.Groups[a.next]
+			a.applied = n.apply(p, g) || a.applied
+			left -= len(g)
+		}
+		if p != nil && a.next < len(a.msg.Groups) {
+			return
+		}
+		msg, applied := a.msg, a.applied
+		n.arrived.pop()
+		if p != nil {
+			n.finish(p, msg, applied)
+		}
+	}
+}
+
+// finish ends a push whose groups were looked at.
+func (n *Intake) finish(p *replica.Peer, msg *wire.Push, applied bool) {
 	if applied {
 		n.Release()
 	}
@@ -70,11 +115,13 @@ func (n *Intake) OnPush(p *replica.Peer, msg *wire.Push) {
 
 // apply applies one group of others, whole or not at all (R9), and reports whether it did.
 func (n *Intake) apply(p *replica.Peer, g crdt.Group) bool {
-	if slices.ContainsFunc(g, func(e crdt.Event) bool { return n.r.CheckKey(e.Key) != nil }) {
-		n.r.Malformed(p)
-		return false
+	for i := range g {
+		if (i == 0 || g[i].Key != g[i-1].Key) && n.r.CheckKey(g[i].Key) != nil {
+			n.r.Malformed(p)
+			return false
+		}
 	}
-	outcome, err := n.r.Items.Apply(g, &n.r.Changes)
+	outcome, err := n.take(p.ID, g)
 	if err != nil {
 		n.r.Malformed(p)
 		return false
@@ -91,6 +138,14 @@ func (n *Intake) apply(p *replica.Peer, g crdt.Group) bool {
 		n.wait(p, g)
 	}
 	return false
+}
+
+// take applies a group, or takes it for later if it is large: then there is no outcome yet.
+func (n *Intake) take(from crdt.Origin, g crdt.Group) (crdt.Outcome, error) {
+	if len(g) > n.perStep() {
+		return n.takeLarge(from, g)
+	}
+	return n.r.Items.Apply(g, &n.r.Changes)
 }
 
 // seen notes what a sound group tells of its sender: the sender has this group. If the sender also
@@ -125,8 +180,8 @@ func (n *Intake) Release() {
 }
 
 // retry applies a group that has waited, and returns what it lacks now.
-func (n *Intake) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
-	outcome, err := n.r.Items.Apply(g, &n.r.Changes)
+func (n *Intake) retry(from crdt.Origin, g crdt.Group) (needs crdt.Dot, waits bool) {
+	outcome, err := n.take(from, g)
 	if err == nil && outcome == crdt.Waiting {
 		needs = n.r.Changes.Missing[0]
 		n.r.Changes.Reset()
@@ -165,9 +220,16 @@ func (n *Intake) askGap() {
 	}
 }
 
-// ForgetRemoved drops groups of removed members that wait for others. If they were applied later,
+// ForgetRemoved drops groups of removed members that were not applied yet. If they were applied later,
 // no other member would have been told of them.
-func (n *Intake) ForgetRemoved() { n.waiting.Forget(n.r.Removed) }
+func (n *Intake) ForgetRemoved() {
+	n.waiting.Forget(n.r.Removed)
+	n.arrived.forget(n.r.Removed)
+	n.large.forget(n.r.Removed)
+}
 
-// Leave drops what waits, when this replica is no member any more.
-func (n *Intake) Leave() { n.waiting = push.WaitList{} }
+// Leave drops what was not applied, when this replica is no member any more.
+func (n *Intake) Leave() {
+	n.large.stop()
+	n.waiting, n.arrived, n.large = push.WaitList{}, arrived{}, largeGroups{}
+}

@@ -55,7 +55,7 @@ const chunkBytes = 16 << 10
 // encode returns the encoding of a group, which shares its memory with those made before and after
 // it.
 func (o *Outbox) encode(g crdt.Group) []byte {
-	n := weigh(g)
+	n := Weigh(g)
 	if n > chunkBytes/4 {
 		return crdt.AppendGroup(make([]byte, 0, n), g)
 	}
@@ -120,8 +120,8 @@ func (o *Outbox) keeps(seq uint64) bool {
 	return o.groups.Len() > 0 && o.groups.Items()[0].first() <= seq
 }
 
-// weigh estimates the bytes that a group holds.
-func weigh(g crdt.Group) int {
+// Weigh estimates the bytes that a group holds.
+func Weigh(g crdt.Group) int {
 	n := 0
 	for i := range g {
 		n += 64 + len(g[i].Key) + len(g[i].Path) + len(g[i].Payload) + 16*len(g[i].Removes)

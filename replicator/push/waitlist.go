@@ -47,7 +47,7 @@ func (w *WaitList) Add(g crdt.Group, from crdt.Origin, needs crdt.Dot, bytesMax 
 	}) {
 		return WaitsAlready
 	}
-	size := weigh(g)
+	size := Weigh(g)
 	if len(w.groups) == WaitingMax || w.bytes+size > bytesMax && len(w.groups) > 0 {
 		return WaitsNot
 	}
@@ -56,9 +56,11 @@ func (w *WaitList) Add(g crdt.Group, from crdt.Origin, needs crdt.Dot, bytesMax 
 	return WaitsNow
 }
 
-// Release hands the groups to retry whose dot has come. retry returns what the group lacks now; if
-// that is nothing, the group need not wait any more. One group can make way for others.
-func (w *WaitList) Release(has func(crdt.Dot) bool, retry func(crdt.Group) (needs crdt.Dot, waits bool)) {
+// Retry tries a group of a sender again, and returns what it lacks now; if that is nothing, it need not wait any more.
+type Retry func(from crdt.Origin, g crdt.Group) (needs crdt.Dot, waits bool)
+
+// Release hands the groups to retry whose dot has come. One group can make way for others.
+func (w *WaitList) Release(has func(crdt.Dot) bool, retry Retry) {
 	for again := true; again; {
 		again = false
 		for i := 0; i < len(w.groups); {
@@ -67,7 +69,7 @@ func (w *WaitList) Release(has func(crdt.Dot) bool, retry func(crdt.Group) (need
 				i++
 				continue
 			}
-			if needs, waits := retry(x.group); waits {
+			if needs, waits := retry(x.from, x.group); waits {
 				x.needs = needs
 				i++
 				continue

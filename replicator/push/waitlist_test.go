@@ -24,7 +24,7 @@ func TestWhatWaitsForWhatWaited(t *testing.T) {
 	}
 	applied := []uint64{1}
 	has := func(d crdt.Dot) bool { return slices.Contains(applied, d.Seq) }
-	w.Release(has, func(g crdt.Group) (needs crdt.Dot, waits bool) {
+	w.Release(has, func(_ crdt.Origin, g crdt.Group) (needs crdt.Dot, waits bool) {
 		applied = append(applied, g[0].Dot.Seq)
 		return needs, false
 	})
@@ -36,7 +36,7 @@ func TestWhatWaitsForWhatWaited(t *testing.T) {
 // The groups of an origin that was removed give their room back.
 func TestForgottenGroupsGiveTheirRoomBack(t *testing.T) {
 	var w WaitList
-	at, most := time.Unix(1000, 0), 2*weigh(single(1, 2))
+	at, most := time.Unix(1000, 0), 2*Weigh(single(1, 2))
 	add := func(origin crdt.Origin, seq uint64) Waits {
 		return w.Add(single(origin, seq), 9, crdt.Dot{Origin: origin, Seq: seq - 1}, most, at)
 	}
