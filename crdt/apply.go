@@ -34,23 +34,23 @@ func (o Outcome) String() string {
 // their removals come. A malformed group is an error that wraps ErrMalformed or ErrTooLarge and
 // changes nothing. ch may be nil.
 func (s *Store) Apply(g Group, ch *Changes) (Outcome, error) {
-	outcome, err := s.look(g, ch)
+	outcome, err := look(s.clock, g, ch)
 	if outcome == Applied {
 		s.apply(g, ch)
 	}
 	return outcome, err
 }
 
-// look checks a group, and returns what is to be done with it: Applied says that it can be.
-func (s *Store) look(g Group, ch *Changes) (Outcome, error) {
+// look checks a group, and returns what Apply does with it in a store with this clock.
+func look(clock *Clock, g Group, ch *Changes) (Outcome, error) {
 	if err := checkGroup(g); err != nil {
 		return 0, err
 	}
-	row := s.clock.Row(g[0].Dot.Origin)
+	row := clock.Row(g[0].Dot.Origin)
 	if row.HasRange(g[0].Dot.Seq, g.Last().Seq) {
 		return Duplicate, nil
 	}
-	if g.waits(s.clock, row, ch) {
+	if g.waits(clock, row, ch) {
 		return Waiting, nil
 	}
 	return Applied, nil

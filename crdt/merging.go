@@ -11,12 +11,12 @@ type Difference struct {
 	Live   func(Dot) bool // reports whether a dot of Unsure is alive there
 }
 
-// Merging is a merge, or the application of a large group, in bounded steps. A second state of the items grows beside the store's own, from
-// which it began as a copy that shares everything (the trees are copied on write). Each event that
-// the store applies meanwhile changes both. At the end the second state takes the place of the first,
-// and the clock is joined, in one step that costs no more than the clocks do. Until then only
-// the Merging sees any of it: readers, peers and the disk see the store as if there were no merge. So
-// no clock says that it has what is not there yet.
+// Merging is a merge, or the application of a large group, in bounded steps. A second state of the
+// items grows beside the store's own, from which it began as a copy that shares everything (the trees
+// are copied on write). Each event that the store applies meanwhile changes both. At the end the second
+// state takes the place of the first, and the clock is joined, in one step that costs no more than the
+// clocks do. Until then only the Merging sees any of it: readers, peers and the disk see the store as if
+// there were no merge. So no clock says that it has what is not there yet.
 //
 // For a group, the donor's moment is that all events of the group are there.
 //
@@ -58,7 +58,7 @@ func (r *Replica) BeginMerge(d Difference) (*Merging, error) {
 }
 
 // beginApply begins to apply a group that look has checked.
-func (s *Store) beginApply(g Group) *Merging {
+func beginApply(s *Store, g Group) *Merging {
 	m := &Merging{store: s, group: g, diff: Difference{Clock: &Clock{}}}
 	m.diff.Clock.AddRange(g[0].Dot.Origin, g[0].Dot.Seq, g.Last().Seq)
 	s.merging = m

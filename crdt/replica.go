@@ -93,7 +93,7 @@ func (r *Replica) Look(g Group, ch *Changes) (Outcome, error) {
 	if err := r.checkOrigin(g); err != nil {
 		return 0, err
 	}
-	return r.st.look(g, ch)
+	return look(r.st.clock, g, ch)
 }
 
 // BeginApply is Apply in steps, for a large group of which Look has said Applied. Nothing has happened before Take of
@@ -103,8 +103,11 @@ func (r *Replica) BeginApply(g Group) *Merging {
 	if r.st.clock.Row(g[0].Dot.Origin).HasRange(g[0].Dot.Seq, g.Last().Seq) {
 		return nil
 	}
-	return r.st.beginApply(g)
+	return beginApply(r.st, g)
 }
+
+// Merges reports whether a merge in steps is under way.
+func (r *Replica) Merges() bool { return r.st.merging != nil }
 
 // checkOrigin finds a group that only another process of the same origin can have made.
 func (r *Replica) checkOrigin(g Group) error {

@@ -72,9 +72,6 @@ func NewStore(o StoreOptions) *Store {
 	}
 }
 
-// Merges reports whether a merge in steps is under way.
-func (s *Store) Merges() bool { return s.merging != nil }
-
 // Clock returns the set of events that the store has applied or merged. It changes with the store
 // and must not be modified; Clone it to keep it.
 func (s *Store) Clock() *Clock { return s.clock }

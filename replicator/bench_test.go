@@ -27,6 +27,7 @@ type lab struct {
 	msg int
 
 	durable []string                 // keys of machines that are added
+	frame   int                      // their FrameMax
 	mute    bool                     // what is sent gets lost
 	gauge   func() int64             // of what steps cost
 	longest map[crdt.Origin]stepCost // of each machine's steps

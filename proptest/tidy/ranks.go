@@ -19,6 +19,7 @@ var ranks = []rankRow{
 	{"crdt/iblt", -13, true, "a sketch of numbers knows nothing of what they name"},
 	{"crdt/ring", -13, true, "a queue knows nothing of what it holds"},
 	{"crdt/digest", -13, true, "a sum of hashes knows nothing of what is hashed"},
+	{"crdt/origins", -13, true, "a table of numbers, whatever is encoded with it"},
 	{"crdt/index", -13, true, "entries are found by their dots, whatever they are"},
 	{"crdt/tree", -13, true, "a sorted map knows nothing of what it holds"},
 	{"crdt/cbor", -19, true, "data items of CBOR know nothing of what is encoded"},

@@ -44,7 +44,7 @@ func (n *Intake) OnTime() {
 
 // Deadline is when to call OnTime; zero: never.
 func (n *Intake) Deadline() time.Time {
-	if len(n.arrived.pushes) > 0 || n.large.ready(n.r.Store) {
+	if len(n.arrived.pushes) > 0 || n.large.ready(n.r.Items) {
 		return n.r.Now
 	}
 	return n.waiting.AskAt()
@@ -65,7 +65,7 @@ func (n *Intake) Check() error {
 	if n.waiting.Len() > push.WaitingMax {
 		return fmt.Errorf("%d groups wait", n.waiting.Len())
 	}
-	return errors.Join(n.arrived.check(), n.large.check(n.r.Store))
+	return errors.Join(n.arrived.check(), n.large.check(n.r.Items))
 }
 
 // OnPush takes groups, and owes the sender an ack when it has come to all of them.

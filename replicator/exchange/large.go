@@ -48,7 +48,7 @@ func (q *largeGroups) pop() {
 }
 
 // ready reports whether there is something to do now.
-func (q *largeGroups) ready(s *crdt.Store) bool {
+func (q *largeGroups) ready(s *crdt.Replica) bool {
 	return len(q.groups) > 0 && (q.groups[0].merge != nil || !s.Merges())
 }
 
@@ -75,11 +75,11 @@ func (q *largeGroups) forget(gone func(crdt.Origin) bool) {
 }
 
 // check returns a broken invariant.
-func (q *largeGroups) check(s *crdt.Store) error {
+func (q *largeGroups) check(s *crdt.Replica) error {
 	bytes := 0
 	for i, l := range q.groups {
 		if bytes += l.bytes; l.merge != nil && (i > 0 || l.merge.Over() || !s.Merges()) {
-			return fmt.Errorf("large group %v is under way, number %d of those that wait", l.group[0].Dot, i)
+			return fmt.Errorf("large group %v is under way, at place %d of all that wait", l.group[0].Dot, i)
 		}
 	}
 	if bytes != q.bytes {
@@ -106,7 +106,7 @@ func (n *Intake) takeLarge(from crdt.Origin, g crdt.Group) (crdt.Outcome, error)
 func (n *Intake) goOn() {
 	l := &n.large.groups[0]
 	if l.merge == nil {
-		if n.r.Store.Merges() {
+		if n.r.Items.Merges() {
 			return
 		}
 		if l.merge = n.r.Items.BeginApply(l.group); l.merge == nil { // a repair has brought it

@@ -123,8 +123,9 @@ type Config struct {
 	// a frame; and how many parts of a message larger than a frame. Default 8.
 	PieceWindow int
 	// StepItems is how many items of what a repair has brought one step makes part of the store, and
-	// how many of the changes by that it then tells of. More is a quicker repair, less is shorter
-	// steps: everything else waits for one. Default 256, which is some 2 ms.
+	// how many of the changes by that it then tells of. Of events that others have made one step applies
+	// twice as many. More is a quicker repair, less is shorter steps: everything else waits for one.
+	// Default 256, which is some 2 ms.
 	StepItems int
 
 	planted
