@@ -203,3 +203,33 @@ func TestRepairGoesBeforeALargeGroup(t *testing.T) {
 		}
 	}
 }
+
+// Pushes that come faster than they are applied wait, up to a bound. Beyond it they are dropped and counted, and have
+// no ack, so that their sender repeats them.
+func TestPushesThatWaitAreBounded(t *testing.T) {
+	w := cluster(t, 2, stepwise)
+	b := w.nodes[1]
+	origin := crdt.NewReplica(1, crdt.StoreOptions{})
+	const pushes, groups = 1150, 20
+	for i := range pushes {
+		msg := &wire.Push{Epoch: b.m.site.View.Epoch}
+		for j := range groups {
+			g, err := origin.Update("k", 0, func(t *crdt.Tx) error {
+				return each(2, func(k int) error { return addOne.Mutator(t).Add(fmt.Sprint(i, j, k)) })
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			msg.Groups = append(msg.Groups, g)
+		}
+		b.m.Step(w.now, Receive{1, msg}) // applies a few of them
+	}
+	dropped := b.m.site.Counters.WaitingDropped
+	for !b.m.Deadline().After(w.now) {
+		b.m.Step(w.now, Tick{})
+	}
+	s := b.m.spaces[keyspace.Volatile]
+	if n := s.Store.Len(); dropped == 0 || n != 2*(groups*pushes-int(dropped)) {
+		t.Errorf("%d groups of %d dropped, %d items", dropped, groups*pushes, n)
+	}
+}
