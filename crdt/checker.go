@@ -32,6 +32,9 @@ func NewChecker(s *Store, rule func(key string) error) *Checker {
 	return &Checker{store: s, rule: rule}
 }
 
+// Weight says how much a check of everything looks at: how many items, and about how many bytes of them.
+func (k *Checker) Weight() (items, bytes int) { return k.store.live.count, k.store.live.bytes }
+
 // Check returns what differs from what the store maintains.
 func (k *Checker) Check() error {
 	s := k.store

@@ -176,6 +176,9 @@ func formWidth(f elementForm, t reflect.Type) int {
 
 // ElementPath returns the path of e in a type of the given kind: kind ‖ element.
 func ElementPath[E comparable](k Kind, e E) (string, error) {
+	if s, ok := any(e).(string); ok {
+		return k.Path() + s, nil
+	}
 	var buf [64]byte
 	b, err := AppendElement(append(buf[:0], byte(k)), e)
 	return string(b), err

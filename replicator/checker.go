@@ -29,6 +29,15 @@ func NewChecker(m *Machine) *Checker {
 	return k
 }
 
+// Weight says how much a check of everything looks at: how many items, and about how many bytes of them.
+func (k *Checker) Weight() (items, bytes int) {
+	for _, s := range k.stores {
+		i, b := s.Weight()
+		items, bytes = items+i, bytes+b
+	}
+	return items, bytes
+}
+
 // Check returns the first broken invariant.
 func (k *Checker) Check() error {
 	m := k.m

@@ -256,6 +256,10 @@ func (m *Machine) Content(s keyspace.Space) (*crdt.Clock, crdt.Digest) {
 	return m.spaces[s].Store.Clock(), m.spaces[s].Store.Digest()
 }
 
+// Peek returns the state of a key of a space, for reads that end before the next Step. It costs nothing, where a
+// Snapshot costs the next change copies of what it changes.
+func (m *Machine) Peek(s keyspace.Space, key string) crdt.Reader { return m.spaces[s].Store.Peek(key) }
+
 // SpaceOf says in which space a key lives.
 func (m *Machine) SpaceOf(key string) keyspace.Space { return m.site.Routing.SpaceOf(key) }
 

@@ -76,7 +76,7 @@ func (ps processes) elsewhere(t int, wanted crdt.LWWMap[protocol.ShardID, string
 		var there, host *Process
 		for _, p := range ps {
 			d := p.types[t]
-			if p.slot.addr() == addr && d.mayHost() {
+			if p.slot.addr == addr && d.mayHost() {
 				there = p
 			}
 			if d.shards[s] != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/origins"
 	"github.com/coterie-go/coterie/proptest/sim/sums"
+	"github.com/coterie-go/coterie/proptest/sim/views"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -48,9 +49,9 @@ func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 	}
 	j.excuse(w, books)
 	b := &viewBook{epoch: v.Epoch, voters: map[uint64]history.Fate{}}
-	for _, m := range fullOf(v, j.data.role) {
-		b.voters[uint64(m.UID)] = history.There
-		if p := w.procs[uint64(m.UID)]; j.space == keyspace.Volatile && !p.alive {
+	for uid := range views.Full(v, j.data.role) {
+		b.voters[uint64(uid)] = history.There
+		if p := w.procs[uint64(uid)]; j.space == keyspace.Volatile && !p.alive {
 			b.voters[p.uid] = endOf(p)
 		}
 	}
@@ -74,7 +75,7 @@ func (b *viewBook) keep(w *World, v *view.View, role string) {
 			b.voters[u] = history.Absent
 		case f != history.There || v.Has(view.UID(u)):
 		case !v.Founded && (s.leaving || s.retired):
-			if b.voters[u] = history.Left; len(fullOf(v, role)) == 0 {
+			if b.voters[u] = history.Left; !views.HasFull(v, role) {
 				b.voters[u] = history.Last
 			}
 		default:
@@ -199,8 +200,8 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 	}
 	deep := j.steps >= j.nextDeep
 	if deep {
-		volatile, kept := r.m.Snapshot(keyspace.Volatile), r.m.Snapshot(keyspace.Durable)
-		j.nextDeep = j.steps + 256 + (volatile.Len()+kept.Len())/4
+		items, _ := r.checker.Weight()
+		j.nextDeep = j.steps + 256 + items/4
 	}
 	j.look(w, r, deep)
 }
@@ -317,9 +318,8 @@ func (j *originChecker) stepped(w *World, r *replicaHost) {
 
 // mostCounted is how many items the durable counter has that has most.
 func mostCounted(r *replicaHost, keys int) (most int) {
-	snap := r.m.Snapshot(keyspace.Durable)
 	for k := range keys {
-		most = max(most, snap.View(fmt.Sprintf("d/sum/%d", k)).Len())
+		most = max(most, r.m.Peek(keyspace.Durable, fmt.Sprintf("d/sum/%d", k)).Len())
 	}
 	return most
 }
@@ -340,7 +340,7 @@ func (*originChecker) finish(*World) {}
 // durable has other events in the durable space, which no checker knows.
 func (d *replicaHost) caughtUp() {
 	me, _ := d.installed.Member(view.UID(d.p.uid))
-	if d.installed.Founded && me.Status != view.Joining || len(fullOf(d.installed, d.set.Role)) == 0 {
+	if d.installed.Founded && me.Status != view.Joining || !views.HasFull(d.installed, d.set.Role) {
 		return
 	}
 	for _, s := range d.p.w.datasets {
@@ -348,7 +348,7 @@ func (d *replicaHost) caughtUp() {
 			continue
 		}
 		e, in := s.history.Unheard(d.joined, func(key string, f *history.Fact) bool {
-			return d.m.SpaceOf(key) != f.Space || d.m.Snapshot(f.Space).Clock().Has(f.Dot)
+			return d.m.SpaceOf(key) != f.Space || clockOf(d, f.Space).Has(f.Dot)
 		})
 		if e != nil {
 			d.p.w.violate("caught up", "%v says so without %.12s of %s, acknowledged at %.6f; it joined at %.6f", d,

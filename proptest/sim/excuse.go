@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/views"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -19,7 +20,7 @@ import (
 // happens notes of an update of a key that it happens here, at this moment.
 func (r *replicaHost) happens(f *history.Fact, key string) {
 	space, self := r.m.SpaceOf(key), crdt.Origin(r.p.uid)
-	f.Happen(space, crdt.Dot{Origin: self, Seq: r.m.Snapshot(space).Clock().Base(self) + 1})
+	f.Happen(space, crdt.Dot{Origin: self, Seq: clockOf(r, space).Base(self) + 1})
 }
 
 // noting is an update of a key here that notes when it happens.
@@ -39,13 +40,19 @@ func (r *replicaHost) has(space keyspace.Space, d crdt.Dot) bool {
 	if space == keyspace.Durable {
 		return r.stored.Has(d)
 	}
-	return r.m.Snapshot(space).Clock().Has(d)
+	return clockOf(r, space).Has(d)
+}
+
+// clockOf is what a replica has applied, until its next step.
+func clockOf(r *replicaHost, space keyspace.Space) *crdt.Clock {
+	clock, _ := r.m.Content(space)
+	return clock
 }
 
 // knows reports whether a replica has applied an update of a key. Of an incarnation that is over, clocks have
 // what no member ever had, too.
 func (r *replicaHost) knows(key string, f history.Fact) bool {
-	clock := r.m.Snapshot(f.Space).Clock()
+	clock := clockOf(r, f.Space)
 	return f.Dot.Seq != 0 && r.m.SpaceOf(key) == f.Space && clock.Has(f.Dot) && clock.Base(f.Dot.Origin) < crdt.SeqMax
 }
 
@@ -55,16 +62,16 @@ func (w *World) acknowledged(r *replicaHost, key string, f history.Fact) {
 	if v == nil || f.Dot.Seq == 0 {
 		return
 	}
-	voters := fullOf(v, r.set.Role)
-	have := 0
-	for _, m := range voters {
-		if w.procs[uint64(m.UID)].replica(r.set.Role).has(f.Space, f.Dot) {
+	voters, have := 0, 0
+	for uid := range views.Full(v, r.set.Role) {
+		voters++
+		if w.procs[uint64(uid)].replica(r.set.Role).has(f.Space, f.Dot) {
 			have++
 		}
 	}
-	if have <= len(voters)/2 {
+	if have <= voters/2 {
 		w.violate("acknowledged by a majority", "%v is told that a majority has %v of %s; %d of the %d voters of view "+
-			"%v have it", r.p, f.Dot, key, have, len(voters), v.Epoch)
+			"%v have it", r.p, f.Dot, key, have, voters, v.Epoch)
 	}
 }
 

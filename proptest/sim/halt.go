@@ -25,6 +25,15 @@ func (h *halt) waits() bool { return len(h.late) > 0 && !h.carrying }
 
 // effect carries out an effect of a step, or keeps it until the process goes on.
 func (p *Process) effect(fn func()) {
+	if p.acts() {
+		fn()
+		return
+	}
+	p.halt.keep(fn)
+}
+
+// acts counts an effect of a step, and reports whether it is carried out now. If not, keep takes it.
+func (p *Process) acts() bool {
 	h := &p.halt
 	stops := false
 	if h.in > 0 {
@@ -37,13 +46,11 @@ func (p *Process) effect(fn func()) {
 		h.carrying = false
 		p.pause(h.span)
 	}
-	if !stops && !h.waits() {
-		fn()
-		return
-	}
-	if p.w.planted.Restless {
-		fn = func() {}
-	}
+	return !stops && !h.waits()
+}
+
+// keep keeps an effect until the process goes on.
+func (h *halt) keep(fn func()) {
 	h.late = slices.Insert(h.late, h.next, fn)
 	h.next++
 }
@@ -56,8 +63,9 @@ func (p *Process) carryLate() bool {
 	}
 	fn := h.late[0]
 	h.late = h.late[1:]
-	h.carrying, h.next = true, 0
-	fn()
+	if h.carrying, h.next = true, 0; !p.w.planted.Restless {
+		fn()
+	}
 	h.carrying, h.next = false, len(h.late)
 	return true
 }

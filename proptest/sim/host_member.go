@@ -25,6 +25,7 @@ type memberHost struct {
 	timer timer
 	table durable.Table
 	steps int
+	tick  func() // a step that takes none but the time
 
 	view    *view.View // installed last
 	oldest  bool       // of view, counted by the simulator itself
@@ -51,6 +52,7 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	}
 	d.d = drivers.NewMembers(d.m, d, p.Time())
 	d.d.Trace(d.stepped)
+	d.tick = func() { d.step(membership.Tick{}) }
 	return d, nil
 }
 
@@ -59,10 +61,10 @@ func newMemberHost(p *Process) (*memberHost, error) {
 func (d *memberHost) config(known bool) membership.Config {
 	o, disk := d.p.w.opt, d.p.slot.disk
 	c := o.Times()
-	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", d.p.slot.roles
+	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr, "sim", d.p.slot.roles
 	c.Disk, c.DiskSince, c.DiskEnded = view.DiskID(disk.ID()), disk.Since(d.p.Time(), &d.p.clock), disk.Ended()
 	for _, s := range d.p.w.slots[:o.Nodes] {
-		c.Seeds = append(c.Seeds, s.addr())
+		c.Seeds = append(c.Seeds, s.addr)
 	}
 	switch {
 	case !known && d.p.slot.index >= o.Nodes:
@@ -82,7 +84,7 @@ func (d *memberHost) config(known bool) membership.Config {
 }
 
 func (d *memberHost) start() {
-	d.step(membership.Tick{})
+	d.tick()
 	d.hint()
 }
 
@@ -90,7 +92,7 @@ func (d *memberHost) start() {
 func (d *memberHost) step(in membership.Input) {
 	d.d.Step(d.p.Time(), in)
 	if d.p.alive {
-		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(membership.Tick{}) })
+		d.p.arm(&d.timer, d.m.Deadline(), d.tick)
 	}
 }
 
@@ -177,7 +179,7 @@ func (d *memberHost) receive(pk network.Packet) {
 		d.p.w.violate("wire", "membership message does not decode: %v", err)
 		return
 	}
-	d.step(membership.Receive{From: view.UID(pk.From), FromAddr: d.p.w.procs[pk.From].slot.addr(), Msg: m})
+	d.step(membership.Receive{From: view.UID(pk.From), FromAddr: d.p.w.procs[pk.From].slot.addr, Msg: m})
 }
 
 // Install implements drivers.MembersHost.
@@ -263,7 +265,7 @@ func (d *memberHost) hint() {
 		if w.opt.FalseHints && !w.healed && p.rng.IntN(10) == 0 {
 			alive = !alive
 		}
-		h := membership.Hint{Addr: other.addr(), Alive: alive}
+		h := membership.Hint{Addr: other.addr, Alive: alive}
 		if other.proc != nil {
 			h.UID = view.UID(other.proc.uid)
 		} else if d.view != nil {

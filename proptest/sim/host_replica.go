@@ -47,10 +47,11 @@ type replicaHost struct {
 	nextID    uint64
 	subs      map[uint64]func(effect.Change)
 	steps     int
-	nextCheck int      // the step after which the machine is checked again
-	todo      []func() // steps that came up while effects were carried out
+	nextCheck int    // the step after which the machine is checked again
+	todo      []step // those that came up while effects were carried out
 	busy      bool
-	probed    bool // its clients wrote to a majority and read it back after the world healed
+	tick      func() // a step that takes none but the time
+	probed    bool   // its clients wrote to a majority and read it back after the world healed
 
 	// What became of its part of the disk later: ruin is why that has kept only kept; there: it has
 	// all.
@@ -81,6 +82,7 @@ func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	}
 	d.d, d.checker = drivers.NewReplica(d.m, d), replicator.NewChecker(d.m)
 	d.d.Trace(d.stepped)
+	d.tick = func() { d.step(replicator.Tick{}) }
 	return d, nil
 }
 
@@ -100,25 +102,40 @@ func (d *replicaHost) config() settings.Config {
 	return c
 }
 
-func (d *replicaHost) start() { d.step(replicator.Tick{}) }
+func (d *replicaHost) start() { d.tick() }
+
+// step is an input for the machine of a replicaHost.
+type step struct {
+	in   replicator.Input
+	id   uint64              // of the operation that it begins
+	done func(effect.Result) // takes the result of that; nil: it begins none
+}
 
 // step lets the machine take one input, and then what came up meanwhile.
-func (d *replicaHost) step(in replicator.Input) { d.run(func() { d.d.Step(d.p.Time(), in) }) }
+func (d *replicaHost) step(in replicator.Input) { d.run(step{in: in}) }
 
-func (d *replicaHost) run(step func()) {
-	d.todo = append(d.todo, step)
+func (s step) take(d *replicaHost) {
+	if s.done == nil {
+		d.d.Step(d.p.Time(), s.in)
+		return
+	}
+	d.d.Call(d.p.Time(), s.id, s.in, func(r effect.Result) { d.p.effect(func() { s.done(r) }) }, nil)
+}
+
+func (d *replicaHost) run(s step) {
+	d.todo = append(d.todo, s)
 	if d.busy {
 		return
 	}
 	d.busy = true
 	for i := 0; i < len(d.todo) && d.p.alive; i++ {
 		next := d.todo[i]
-		d.todo[i] = nil
+		d.todo[i] = step{}
 		if d.p.halt.waits() {
 			d.p.effect(func() { d.run(next) }) // the process stopped within the step before
 			continue
 		}
-		next()
+		next.take(d)
 		if got := view.Epoch(d.m.Settled()); got != d.settled && !d.p.halt.waits() {
 			d.p.w.violate("what is settled is told",
 				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
@@ -131,7 +148,7 @@ func (d *replicaHost) run(step func()) {
 	}
 	d.busy, d.todo = false, d.todo[:0]
 	if d.p.alive {
-		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(replicator.Tick{}) })
+		d.p.arm(&d.timer, d.m.Deadline(), d.tick)
 	}
 }
 
@@ -241,8 +258,8 @@ func (d *replicaHost) check() {
 	if d.steps++; every < 0 || d.steps < d.nextCheck {
 		return
 	}
-	volatile, kept := d.m.Snapshot(keyspace.Volatile), d.m.Snapshot(keyspace.Durable)
-	d.nextCheck = d.steps + every*(1+(volatile.Len()+kept.Len()+(volatile.Size()+kept.Size())/512)/8)
+	items, bytes := d.checker.Weight()
+	d.nextCheck = d.steps + every*(1+(items+bytes/512)/8)
 	if err := d.checker.Check(); err != nil {
 		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)
 	}
@@ -272,10 +289,7 @@ func (d *replicaHost) install(v *view.View) {
 // call steps an operation with an id of its own; done happens once, with its result.
 func (d *replicaHost) call(op func(id uint64) replicator.Input, done func(effect.Result)) {
 	d.nextID++
-	id := d.nextID
-	d.run(func() {
-		d.d.Call(d.p.Time(), id, op(id), func(r effect.Result) { d.p.effect(func() { done(r) }) }, nil)
-	})
+	d.run(step{in: op(d.nextID), id: d.nextID, done: done})
 }
 
 // subscribe asks for a key or a prefix.
@@ -311,10 +325,12 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
 			len(payload), e.To, most, e.Msg)
 	}
-	own := bytes.Clone(payload)
-	p.effect(func() {
-		w.net.Send(p, uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), network.ToReplica, d.channel, own)
-	})
+	to, lane, own := uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), bytes.Clone(payload)
+	if p.acts() {
+		w.net.Send(p, to, lane, network.ToReplica, d.channel, own)
+		return
+	}
+	p.halt.keep(func() { w.net.Send(p, to, lane, network.ToReplica, d.channel, own) })
 }
 
 // laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either

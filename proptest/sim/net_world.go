@@ -31,7 +31,7 @@ func (n netWorld) Find(uid uint64) network.Endpoint {
 // Listener implements network.World.
 func (n netWorld) Listener(addr string) network.Endpoint {
 	for _, s := range n.w.slots {
-		if s.addr() == addr && s.proc != nil {
+		if s.addr == addr && s.proc != nil {
 			return s.proc
 		}
 	}

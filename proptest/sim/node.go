@@ -54,7 +54,7 @@ func newNode(p *Process) *node {
 // host is the port of the node.
 func (n *node) host() host.Host {
 	return host.Host{
-		Self: host.Self{ClusterName: "sim", Addr: n.p.slot.addr(), Roles: n.p.slot.roles,
+		Self: host.Self{ClusterName: "sim", Addr: n.p.slot.addr, Roles: n.p.slot.roles,
 			Durable: !n.p.w.opt.VolatileIDs, Volatile: n.p.w.opt.VolatileIDs, Heartbeat: n.p.mem.m.HeartbeatInterval()},
 		Cluster: nodeCluster{n}, Lease: nodeLease{n}, Channels: n.wires, Lifecycle: nodeLife{n},
 		Attached: &n.attached, Scheduler: n.p.rt, Log: slog.New(slog.DiscardHandler),

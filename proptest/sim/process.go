@@ -23,6 +23,7 @@ import (
 // Slot is a machine with an address and a disk, on which one process runs at a time.
 type Slot struct {
 	index int
+	addr  string
 	roles []string // of the nodes that run there
 	disk  *disks.Disk
 	proc  *Process // nil while nothing runs
@@ -58,7 +59,6 @@ func (ss slots) staying() (n int) {
 	}
 	return n
 }
-func (s *Slot) addr() string { return fmt.Sprintf("n%d:7946", s.index) }
 
 // Process is one incarnation: the real machines of a node, and what stands for its goroutines.
 type Process struct {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -81,9 +80,4 @@ func (d *replicaHost) suffix() string {
 		s += " reserved"
 	}
 	return s
-}
-
-// fullOf lists the full members of a view that have a role, oldest first.
-func fullOf(v *view.View, role string) []view.Member {
-	return slices.DeleteFunc(v.Full(), func(m view.Member) bool { return !m.HasRole(role) })
 }

@@ -112,7 +112,7 @@ func (l *shardLoad) locate() {
 		if _, twice := at[s]; !twice {
 			shards = append(shards, s)
 		}
-		if at[s] = w.slots[l.rng.IntN(len(w.slots))].addr(); l.rng.IntN(5) == 0 {
+		if at[s] = w.slots[l.rng.IntN(len(w.slots))].addr; l.rng.IntN(5) == 0 {
 			at[s] = ""
 		}
 	}

@@ -195,7 +195,9 @@ func newWorld(seed uint64, plan options.Plan, watch trace.Watcher) *World {
 // start boots the first nodes and schedules what is to come.
 func (w *World) start() {
 	for i := range w.opt.Nodes + w.opt.Spare {
-		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.RolesOf(i), disk: newDisk(w, i, w.opt.RolesOf(i))})
+		roles := w.opt.RolesOf(i)
+		addr := fmt.Sprintf("n%d:7946", i)
+		w.slots = append(w.slots, &Slot{index: i, addr: addr, roles: roles, disk: newDisk(w, i, roles)})
 	}
 	c := w.chaos
 	w.trace.Note(w, "OPTIONS %v", w.opt)

@@ -49,7 +49,7 @@ const ComparedMax = 64
 
 // sort sorts operations by their keys, as far as there is room, and returns the others.
 func (c *comparison) sort(ops []*operation.Op, bytes int) (rest []*operation.Op) {
-	for _, o := range ops {
+	for at, o := range ops {
 		i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == o.Key })
 		if i < 0 {
 			if bytes -= len(o.Key) + 8; len(c.keys) == ComparedMax || bytes < 0 && len(c.keys) > 0 {
@@ -59,9 +59,22 @@ func (c *comparison) sort(ops []*operation.Op, bytes int) (rest []*operation.Op)
 			i = len(c.keys)
 			c.keys = append(c.keys, comparedKey{key: o.Key})
 		}
+		if c.keys[i].ops == nil {
+			c.keys[i].ops = make([]*operation.Op, 0, count(ops[at:], o.Key))
+		}
 		c.keys[i].ops = append(c.keys[i].ops, o)
 	}
 	return rest
+}
+
+// count counts the operations of a key.
+func count(ops []*operation.Op, key string) (n int) {
+	for _, o := range ops {
+		if o.Key == key {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *comparison) voted(p *replica.Peer) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/format"
@@ -77,9 +78,8 @@ func (v *View) Has(u UID) bool {
 }
 
 func (v *View) find(u UID) (int, bool) {
-	return slices.BinarySearchFunc(v.Members, u, func(m Member, u UID) int {
-		return cmp.Compare(m.UID, u)
-	})
+	i := sort.Search(len(v.Members), func(i int) bool { return v.Members[i].UID >= u })
+	return i, i < len(v.Members) && v.Members[i].UID == u
 }
 
 // Full returns the full members, oldest first: their replicas count, and they may run things. The

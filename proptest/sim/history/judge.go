@@ -33,15 +33,27 @@ func (b *Set) Check(bad Complain, reader fmt.Stringer, has func(string) bool, st
 func (b *Set) CheckGroups(bad Complain, reader fmt.Stringer, has func(string) bool) {
 	const latest = 48
 	for _, e := range b.Entries[max(0, len(b.Entries)-latest):] {
-		if e.Group == nil || e.Removed {
-			continue
+		if e.Group != nil && e == e.Group[len(e.Group)-1] {
+			b.checkGroup(bad, reader, has, e.Group)
 		}
-		for _, other := range e.Group {
-			if !other.Removed && has(e.Elem) && !has(other.Elem) {
-				bad("whole groups", "%v reads %s with %.12s and without %.12s, which were added together",
-					reader, b.Key, e.Elem, other.Elem)
-			}
+	}
+}
+
+// checkGroup holds a read to one whole group.
+func (b *Set) checkGroup(bad Complain, reader fmt.Stringer, has func(string) bool, group []*Entry) {
+	var with, without *Entry
+	for _, e := range group {
+		switch {
+		case e.Removed:
+		case has(e.Elem):
+			with = e
+		default:
+			without = e
 		}
+	}
+	if with != nil && without != nil {
+		bad("whole groups", "%v reads %s with %.12s and without %.12s, which were added together",
+			reader, b.Key, with.Elem, without.Elem)
 	}
 }
 

@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/format"
@@ -182,4 +183,23 @@ func IsOldest(v *view.View, uid view.UID, role string) bool {
 		}
 	}
 	return up != 0
+}
+
+// Full yields the full members of a view that have a role, by uid.
+func Full(v *view.View, role string) iter.Seq[view.UID] {
+	return func(yield func(view.UID) bool) {
+		for i := range v.Members {
+			if m := &v.Members[i]; m.Full() && m.HasRole(role) && !yield(m.UID) {
+				return
+			}
+		}
+	}
+}
+
+// HasFull reports whether a view has a full member with a role.
+func HasFull(v *view.View, role string) bool {
+	for range Full(v, role) {
+		return true
+	}
+	return false
 }
