@@ -1,34 +1,41 @@
-package transport
+package frame
 
-import (
-	"fmt"
+import "fmt"
 
-	"github.com/coterie-go/coterie/ddata/transport/frame"
-)
+// Batch is whole frames, in order, that are written together.
+type Batch struct {
+	Buf    []byte // empty: there are none
+	Frames int
+}
 
-// backlog is the frames of a link that wait to be written. The lock of its queue guards it.
+// Backlog is the frames of one writer that wait to be written.
 //
-// Invariants: buf holds whole frames, in order, and frames is their number; at most one of them lies
-// beyond the bound of the queue.
-type backlog struct {
-	frameMax int // a larger payload is cut
-	buf      []byte
-	frames   int
-	spares   frame.Spares // for the next batches
+// Invariant: Buf holds whole frames, in order, and Frames is their number.
+type Backlog struct {
+	Batch
+	Spares   Spares // for the next batches
+	frameMax int    // a larger payload is cut
+	partMax  int    // into parts of so many bytes, at most
 }
 
-// add appends a message.
-func (b *backlog) add(ch Channel, payload []byte) {
-	start := len(b.buf)
-	b.buf = frame.Append(b.buf, uint64(ch), payload)
-	b.added(start, ch, len(payload))
+// NewBacklog returns the backlog of a writer whose frames have at most frameMax bytes, and whose
+// parts have at most partMax, if that is less.
+func NewBacklog(frameMax, partMax int) Backlog {
+	return Backlog{frameMax: frameMax, partMax: min(frameMax, partMax)}
 }
 
-// build appends the message that fill makes, of at most so many bytes. tooLong is its size when that
+// Add appends a message.
+func (b *Backlog) Add(channel uint64, payload []byte) {
+	start := len(b.Buf)
+	b.Buf = Append(b.Buf, channel, payload)
+	b.added(start, channel, len(payload))
+}
+
+// Build appends the message that fill makes, of at most so many bytes. tooLong is its size when that
 // is above most: then it is not appended.
-func (b *backlog) build(ch Channel, fill func([]byte) []byte, most int) (tooLong int, err error) {
-	start := len(b.buf)
-	head := append(b.buf, make([]byte, frame.HeaderSize)...)
+func (b *Backlog) Build(channel uint64, fill func([]byte) []byte, most int) (tooLong int, err error) {
+	start := len(b.Buf)
+	head := append(b.Buf, make([]byte, HeaderSize)...)
 	out := fill(head)
 	size := len(out) - len(head)
 	if size < 0 {
@@ -37,68 +44,41 @@ func (b *backlog) build(ch Channel, fill func([]byte) []byte, most int) (tooLong
 	if size > most {
 		return size, nil
 	}
-	frame.PutHeader(out[start:], uint64(ch), size)
-	b.buf = out
-	b.added(start, ch, size)
+	PutHeader(out[start:], channel, size)
+	b.Buf = out
+	b.added(start, channel, size)
 	return 0, nil
 }
 
 // added counts the message that begins at start and is the last, and makes parts of it if it is
 // large.
-func (b *backlog) added(start int, ch Channel, size int) {
+func (b *Backlog) added(start int, channel uint64, size int) {
 	frames := 1
 	if size > b.frameMax {
-		b.buf, frames = frame.Cut(b.buf, start, uint64(ch), min(b.frameMax, partMax))
+		b.Buf, frames = Cut(b.Buf, start, channel, b.partMax)
 	}
-	b.frames += frames
+	b.Frames += frames
 }
 
-// take returns all that waits.
-func (b *backlog) take() (batch []byte, frames int) {
-	batch, frames = b.buf, b.frames
-	b.buf, b.frames = b.spares.Take(), 0
-	return batch, frames
+// Take takes all that waits.
+func (b *Backlog) Take() Batch {
+	all := b.Batch
+	b.Batch = Batch{Buf: b.Spares.Take()}
+	return all
 }
 
-// putFirst puts a batch before all that waits.
-func (b *backlog) putFirst(batch []byte, frames int) {
-	b.buf = append(batch[:len(batch):len(batch)], b.buf...)
-	b.frames += frames
+// PutFirst puts a batch before all that waits.
+func (b *Backlog) PutFirst(first Batch) {
+	n := len(first.Buf)
+	b.Buf = append(first.Buf[:n:n], b.Buf...)
+	b.Frames += first.Frames
 }
 
-// large reports whether an idle link should let go of buffers.
-func (b *backlog) large() bool { return frame.Large(b.buf) || b.spares.Large() }
+// Large reports whether a writer that is idle should let go of buffers.
+func (b *Backlog) Large() bool { return Large(b.Buf) || b.Spares.Large() }
 
-// shrink lets go of the buffers, when nothing waits.
-func (b *backlog) shrink() {
-	b.buf = nil
-	b.spares.Clear()
-}
-
-// vacancy is where senders wait for room in a queue. The lock of the queue guards it.
-type vacancy struct{ freed waiters } // nil when no sender waits
-
-// waiters are senders that wait; the channel is closed when frames have been taken.
-type waiters chan struct{}
-
-// wait returns what is closed when frames have been taken.
-func (v *vacancy) wait() <-chan struct{} {
-	if v.freed == nil {
-		v.freed = make(waiters)
-	}
-	return v.freed
-}
-
-// take returns the senders that wait. None waits any more.
-func (v *vacancy) take() waiters {
-	w := v.freed
-	v.freed = nil
-	return w
-}
-
-// tell tells the senders that there is room. It needs no lock.
-func (w waiters) tell() {
-	if w != nil {
-		close(w)
-	}
+// Shrink lets go of the buffers, when nothing waits.
+func (b *Backlog) Shrink() {
+	b.Buf = nil
+	b.Spares.Clear()
 }
