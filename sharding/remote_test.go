@@ -12,7 +12,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
-	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 )
 
@@ -22,10 +21,10 @@ type meshNet struct{ *transport.Mesh }
 func (meshNet) Claim(transport.Channel) []byte                   { return nil }
 func (meshNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
 
-// remotePair is a region that hosts everything and one on another node that knows so, over TCP.
-func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[message_]) {
+// meshPair is two nodes that know each other, over TCP.
+func meshPair(tb testing.TB) [2]*transport.Mesh {
 	tb.Helper()
-	meshes := make([]*transport.Mesh, 2)
+	var meshes [2]*transport.Mesh
 	for i := range meshes {
 		m, err := transport.Listen(context.Background(), transport.Config{
 			Cluster: "test", Self: transport.NodeID(i + 1), Bind: "127.0.0.1:0",
@@ -41,25 +40,60 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 			tb.Fatal(err)
 		}
 	}
-	regions := make([]*Region[message_], 2)
-	for i, m := range meshes {
-		g := &Region[message_]{
-			plane: dataplane.New(settingsOf(fakePorts(view.UID(i+1), meshNet{m}, &fakeLease{}), typ)),
-		}
-		regions[i] = g
-		var shards []*entities.Shard
-		if i == 1 {
-			shards = hostAll(tb, g, typ)
-		} else {
-			g.plane.SteeredBy(&fakeControl{r: g.plane})
-			for n := range g.plane.Routes.Slots {
-				g.plane.Routes.Slots[n].Store(&routes.Route{Remote: 2})
+	return meshes
+}
+
+// regionOn is a region on a node.
+func regionOn(m *transport.Mesh, typ EntityType[message_]) *Region[message_] {
+	ports := fakePorts(view.UID(m.Self()), meshNet{m}, &fakeLease{})
+	return &Region[message_]{plane: dataplane.New(settingsOf(ports, typ))}
+}
+
+// sendingTo makes a region one that hosts nothing: everything goes to another node.
+func sendingTo(node uint64, g *Region[message_]) {
+	g.plane.SteeredBy(&fakeControl{r: g.plane})
+	for n := range g.plane.Routes.Slots {
+		g.plane.Routes.Slots[n].Store(&routes.Route{Remote: node})
+	}
+}
+
+// remotePair is a region that hosts everything and one on another node that knows so, over TCP.
+func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[message_]) {
+	tb.Helper()
+	meshes := meshPair(tb)
+	near, far = regionOn(meshes[0], typ), regionOn(meshes[1], typ)
+	sendingTo(2, near)
+	hosted := hostAll(tb, far, typ)
+	for i, g := range []*Region[message_]{near, far} {
+		meshes[i].Handle(g.plane.Out.Channel, g.plane)
+	}
+	closing(tb, near, nil)
+	closing(tb, far, hosted)
+	return near, far
+}
+
+// A message to another node costs its sender one allocation: the message.
+func TestRemoteTellAllocatesTheMessage(t *testing.T) {
+	typ := cartType(&cartLog{})
+	typ.Messages = CBOR[message_](payload{})
+	g := regionOn(meshPair(t)[0], typ) // nothing takes the frames on the other node: it allocates nothing
+	sendingTo(2, g)
+	closing(t, g, nil)
+	ctx, data := t.Context(), make([]byte, 90)
+	tell := func() {
+		for i := range 1000 {
+			if err := g.Tell(ctx, "cart-42", payload{Seq: uint64(i), Data: data}); err != nil {
+				t.Fatal(err)
 			}
 		}
-		m.Handle(g.plane.Out.Channel, g.plane)
-		closing(tb, g, shards)
 	}
-	return regions[0], regions[1]
+	tell()            // the connection, and its buffers
+	const most = 1200 // and some for receipts and for buffers that grow
+	if n := testing.AllocsPerRun(50, tell); n > most {
+		t.Errorf("%v allocations for 1000 messages, at most %v", n, most)
+	} else {
+		t.Logf("%v allocations for 1000 messages", n)
+	}
 }
 
 func TestRemote(t *testing.T) {

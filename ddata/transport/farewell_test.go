@@ -17,7 +17,7 @@ func TestFlushWaitsSideBySide(t *testing.T) {
 		m.out.peers.Store(&peers)
 		for _, p := range peers {
 			for _, l := range p.data {
-				l.q.waiting.frames = 1 // queued; its peer never answers
+				l.q.waiting.Frames = 1 // queued; its peer never answers
 			}
 		}
 		began := time.Now()

@@ -57,6 +57,15 @@ const (
 	defaultLinger       = time.Second
 )
 
+// When senders write by themselves. A write, and the run of a goroutine for it, costs microseconds:
+// in that time a crowd of senders appends more, and one that waits for an answer does not come again.
+const (
+	directBytes  = 16 << 10              // more is left to the goroutine of the link
+	directFrames = 32                    // so many do not wait until the goroutine runs
+	loneAfter    = 3 * time.Microsecond  // so long after a write of one frame a sender is alone
+	crowdAfter   = 20 * time.Microsecond // and so long after one of several
+)
+
 // Refusals in the log: each address and reason again after a while, and so many remembered.
 const (
 	refusalSaidAgain = time.Minute
@@ -65,11 +74,12 @@ const (
 
 // bounds are what a queue holds at most.
 type bounds struct {
-	lane Lane
-	max  int       // what waits, in bytes
-	most int       // a payload, in bytes
-	full Drop      // what a refused frame counts as
-	n    *counters // of the node
+	lane    Lane
+	max     int       // what waits, in bytes
+	most    int       // a payload, in bytes
+	keepMax int       // of the Data lane: what was written and has no receipt, in bytes
+	full    Drop      // what a refused frame counts as
+	n       *counters // of the node
 }
 
 // boundsOf returns the bounds of a lane of a link to a peer, or of a link to an address.
@@ -82,6 +92,7 @@ func boundsOf(cfg *Config, n *counters, toPeer bool, lane Lane) bounds {
 		b.max, b.full = cfg.ControlQueueMax, DropQueueFullControl
 	case lane == Data:
 		b.max, b.full, b.most = cfg.DataQueueMax, DropQueueFullData, cfg.MessageMax
+		b.keepMax = cfg.DataKeepMax
 	default:
 		b.max, b.full = cfg.BulkQueueMax, DropQueueFullBulk
 	}

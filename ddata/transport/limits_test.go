@@ -91,31 +91,32 @@ func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 		s := &session{
 			cfg: m.local.cfg, q: q, ctx: t.Context(), idle: time.NewTimer(time.Hour), ending: receipt.NewEnding(),
 		}
+		q.pen.held.Lock()
 		burst := func(payload int) {
 			t.Helper()
 			if err := q.send(9, make([]byte, payload), 4<<20); err != nil {
 				t.Fatal(err)
 			}
-			batch, frames, err := s.take()
-			if err != nil || frames != 1 {
-				t.Fatal(frames, err)
+			b, err := s.take()
+			if err != nil || b.Frames != 1 {
+				t.Fatal(b.Frames, err)
 			}
-			if !q.receipt(q.number(frames)) {
+			if !q.receipt(b.last) {
 				t.Fatal("a receipt is refused")
 			}
-			q.recycle(batch)
+			q.recycle(b.Buf)
 		}
 		burst(large)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _, _ = s.take()
+			_, _ = s.take()
 		}()
 		held := func() int {
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			n := cap(q.waiting.buf)
-			if q.waiting.spares.Large() {
+			n := cap(q.waiting.Buf)
+			if q.waiting.Spares.Large() {
 				n += large
 			}
 			return n

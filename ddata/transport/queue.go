@@ -7,26 +7,30 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
+	"github.com/coterie-go/coterie/ddata/transport/tcp"
 )
 
 // queue is what the senders of a link and its goroutine share.
 //
 // Senders append whole frames under mu. The goroutine takes them all and writes what it took, so
-// that what senders append during a write goes out in one write with the next. There is no delay: a
-// frame waits only while another write is under way.
+// that what senders append during a write goes out in one write with the next. While the goroutine is
+// parked, senders write by themselves; see pen. There is no delay: a frame waits only while another
+// write is under way, or for senders that can run and have not appended yet.
 type queue struct {
 	bounds
 	wake     chan struct{}
 	receipts chan struct{} // capacity 1, as wake: a receipt has come
 
 	mu      sync.Mutex
-	waiting backlog
-	kept    outstanding // of the Data lane
+	waiting frame.Backlog
+	kept    receipt.Keeper // of the Data lane
+	pen     pen
 	starter starter
-	closed  error // why no more frames are taken; nil: they are
-	parked  bool  // the goroutine waits for wake
-	vacancy vacancy
+	closed  error            // why no more frames are taken; nil: they are
+	parked  bool             // the goroutine waits for wake
+	room    runloop.Progress // is made when frames are taken
 	remote  remote
 	// progress is made when remote, a receipt or closed changes.
 	progress runloop.Progress
@@ -56,9 +60,10 @@ type remote struct {
 func newQueue(cfg *Config, n *counters, toPeer bool, lane Lane, begin func()) *queue {
 	q := &queue{
 		bounds: boundsOf(cfg, n, toPeer, lane), starter: starter{begin: begin},
-		waiting: backlog{frameMax: cfg.FrameMax}, wake: make(chan struct{}, 1), receipts: make(chan struct{}, 1),
+		waiting: frame.NewBacklog(cfg.FrameMax, partMax),
+		wake:    make(chan struct{}, 1), receipts: make(chan struct{}, 1),
 	}
-	q.kept.Keeper = receipt.NewKeeper(cfg.DataKeepMax, &q.waiting.spares)
+	q.kept = receipt.NewKeeper(cfg.DataKeepMax, &q.waiting.Spares)
 	return q
 }
 
@@ -72,7 +77,7 @@ func (q *queue) send(ch Channel, payload []byte, bound int) error {
 		q.mu.Unlock()
 		return err
 	}
-	q.waiting.add(ch, payload)
+	q.waiting.Add(uint64(ch), payload)
 	q.addedUnlock()
 	return nil
 }
@@ -90,7 +95,7 @@ func (q *queue) append(
 	}()
 	if err := q.admitLocked(q.max); err != nil {
 		if wait && err == ErrQueueFull {
-			return q.vacancy.wait(), nil
+			return q.room.Next(), nil
 		}
 		return nil, err
 	}
@@ -99,7 +104,7 @@ func (q *queue) append(
 			return nil, err
 		}
 	}
-	tooLong, err := q.waiting.build(ch, fill, q.most)
+	tooLong, err := q.waiting.Build(uint64(ch), fill, q.most)
 	if err != nil {
 		return nil, err
 	}
@@ -118,17 +123,23 @@ func (q *queue) admitLocked(bound int) error {
 		return q.closed
 	case q.remote.refused != nil:
 		return q.remote.refused
-	case len(q.waiting.buf) >= bound:
+	case len(q.waiting.Buf) >= bound:
 		return ErrQueueFull
 	}
 	return nil
 }
 
-// addedUnlock ends an append: the goroutine will write the frame. It unlocks mu.
+// addedUnlock ends an append: the frame is written, or will be. It unlocks mu.
 func (q *queue) addedUnlock() {
-	wake := q.parked
-	q.parked = false
 	q.starter.start()
+	if q.kept.Bytes() <= q.keepMax && q.pen.take(&q.waiting.Batch, q.parked) {
+		q.writeUnlock()
+		return
+	}
+	wake := q.parked && !q.pen.sender // a sender that writes looks at what waits when it has done so
+	if wake {
+		q.parked = false
+	}
 	q.mu.Unlock()
 	if wake {
 		signal(q.wake)
@@ -142,51 +153,56 @@ func (q *queue) start() {
 	q.starter.start()
 }
 
-// takeOrPark takes all frames that wait. When there are none, the goroutine is parked: wake gets a
-// token with the next frame. idle reports whether it holds memory that it should then let go of.
-func (q *queue) takeOrPark() (batch []byte, frames int, idle bool, closed bool) {
+// takeOrPark takes what a sender has begun to write, or all frames that wait. When there are none,
+// the goroutine is parked, and senders may take the pen, to write on line: wake gets a token when the
+// goroutine is wanted. idle reports whether it holds memory that it should then let go of.
+func (q *queue) takeOrPark(line *tcp.Line) (b numbered, idle bool, closed bool) {
 	q.mu.Lock()
-	if len(q.waiting.buf) > 0 {
-		if q.lane == Data {
-			q.kept.take(q.waiting.frames)
-		}
-		batch, frames = q.takeUnlock()
-		return batch, frames, false, false
-	}
 	defer q.mu.Unlock()
-	if q.closed != nil {
-		return nil, 0, false, true
+	p := &q.pen
+	switch {
+	case p.begun.Frames > 0:
+		b, p.begun = p.begun, b
+	case q.waiting.Frames > 0:
+		b = q.takeLocked()
+		q.parked, p.crowded = false, b.Frames > 1
+	case q.closed != nil:
+		closed = true
+	default:
+		idle = q.waiting.Large() || !q.kept.Idle()
+		q.parked, p.line, p.watched, p.ended = true, line, idle, time.Now()
+		p.held.Unlock()
 	}
-	q.parked = true
-	return nil, 0, q.waiting.large() || !q.kept.Idle(), false
+	return b, idle, closed
 }
 
 // park is takeOrPark that leaves the frames where they are. It reports whether there are none.
 func (q *queue) park() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting.buf) > 0 {
+	if len(q.waiting.Buf) > 0 {
 		return false
 	}
 	q.parked = true
 	return true
 }
 
-func (q *queue) takeUnlock() (batch []byte, frames int) {
-	batch, frames = q.waiting.take()
-	q.parked = false
-	waiters := q.vacancy.take()
-	q.mu.Unlock()
-	waiters.tell()
-	return batch, frames
+// takeLocked takes all frames that wait, to be written.
+func (q *queue) takeLocked() numbered {
+	b := numbered{Batch: q.waiting.Take()}
+	if q.lane == Data {
+		b.last = q.kept.Number(b.Frames)
+	}
+	q.room.Made()
+	return b
 }
 
 // shrink gives up the buffers of a link that is idle.
 func (q *queue) shrink() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting.buf) == 0 {
-		q.waiting.shrink()
+	if q.waiting.Frames == 0 && time.Since(q.pen.ended) >= writeBufferIdle {
+		q.waiting.Shrink()
 		q.kept.Shrink()
 	}
 }
@@ -195,14 +211,14 @@ func (q *queue) shrink() {
 func (q *queue) recycle(batch []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting.spares.Put(batch)
+	q.waiting.Spares.Put(batch)
 }
 
 // putFirst puts frames that were not written before all others.
-func (q *queue) putFirst(batch []byte, frames int) {
+func (q *queue) putFirst(b frame.Batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting.putFirst(batch, frames)
+	q.waiting.PutFirst(b)
 }
 
 // end closes a queue whose goroutine ends.
@@ -216,25 +232,24 @@ func (q *queue) end() {
 // longer.
 func (q *queue) empty() (written, waiting []byte) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	written = q.kept.GiveUp()
 	q.progress.Made()
-	q.waiting.spares.Clear()
-	waiting, _ = q.takeUnlock()
-	return written, waiting
+	q.room.Made()
+	q.waiting.Spares.Clear()
+	return written, q.waiting.Take().Buf
 }
 
 // close takes no more frames: the senders get why. If the link has a connection, it may go on with
 // what waits. If not, what waits is returned, and the link has to stop.
 func (q *queue) close(why error) (waiting []byte, lingers bool) {
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	q.closeLocked(why)
+	q.room.Made()
 	if !q.remote.Up {
-		waiting, _ = q.takeUnlock()
-		return waiting, false
+		return q.waiting.Take().Buf, false
 	}
-	waiters := q.vacancy.take()
-	q.mu.Unlock()
-	waiters.tell()
 	signal(q.wake)
 	return nil, true
 }
@@ -251,7 +266,7 @@ func (q *queue) closeLocked(why error) {
 func (q *queue) retire() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting.buf) > 0 && q.closed == nil {
+	if len(q.waiting.Buf) > 0 && q.closed == nil {
 		return false
 	}
 	q.closeLocked(ErrNoPeer)
@@ -311,25 +326,22 @@ func (q *queue) stance() (written, acked uint64) {
 	return q.kept.Written(), q.kept.Acked()
 }
 
-// number numbers the frames of a batch that is about to be written, and returns the last number.
-func (q *queue) number(frames int) uint64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.kept.number(frames)
-}
-
-// keepLarge keeps a batch in its own buffer. False: it has to be copied.
-func (q *queue) keepLarge(batch []byte, last uint64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.kept.KeepLarge(batch, last)
-}
-
-// keepSome copies what fits into one chunk, and returns the rest of the batch.
-func (q *queue) keepSome(batch []byte, last uint64, begun bool) (rest []byte) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.kept.KeepSome(batch, last, begun)
+// keep keeps a batch after its write has ended, well or not, until the receipt comes.
+func (q *queue) keep(b numbered) {
+	if b.Frames == 0 {
+		return
+	}
+	large := len(b.Buf) >= receipt.Large
+	for rest, begun := b.Buf, false; len(rest) > 0; begun = true {
+		q.mu.Lock() // it is let go of between two chunks: senders wait for it
+		if large && !begun && q.kept.KeepLarge(b.Buf, b.last) {
+			q.mu.Unlock()
+			return
+		}
+		rest = q.kept.KeepSome(rest, b.last, begun)
+		q.mu.Unlock()
+	}
+	q.recycle(b.Buf)
 }
 
 // receipt lets go of what has arrived. False: no correct receiver says so.
@@ -358,7 +370,7 @@ func (q *queue) resume(received uint64, fresh bool) (again int, lost []byte) {
 	defer q.mu.Unlock()
 	batch, again, lost := q.kept.Resume(received, fresh)
 	if again > 0 {
-		q.waiting.putFirst(batch, again)
+		q.waiting.PutFirst(frame.Batch{Buf: batch, Frames: again})
 	}
 	q.progress.Made()
 	return again, lost
@@ -368,7 +380,7 @@ func (q *queue) resume(received uint64, fresh bool) (again int, lost []byte) {
 // gives up when no receipt comes for patience. gone: no receipt will come.
 func (q *queue) awaitReceived(ctx context.Context, patience time.Duration) (gone bool, err error) {
 	q.mu.Lock()
-	goal := q.kept.taken() + uint64(q.waiting.frames)
+	goal := q.kept.Written() + uint64(q.waiting.Frames)
 	lost := q.kept.Lost()
 	q.mu.Unlock()
 	err = q.progress.Await(ctx, scheduler.Goroutines{}, &q.mu, patience, func() bool {

@@ -48,8 +48,8 @@ func TestAQueueWithFramesIsNotRetired(t *testing.T) {
 	if q.retire() || q.isClosed() {
 		t.Fatal("it is retired while a frame waits")
 	}
-	if _, frames, _, _ := q.takeOrPark(); frames != 1 || !q.retire() {
-		t.Errorf("%d frames were taken, or it is not retired after that", frames)
+	if b, _, _ := q.takeOrPark(nil); b.Frames != 1 || !q.retire() {
+		t.Errorf("%d frames were taken, or it is not retired after that", b.Frames)
 	}
 	if err := q.send(1, []byte("x"), q.max); !errors.Is(err, ErrNoPeer) {
 		t.Errorf("a retired queue takes a frame: %v", err)

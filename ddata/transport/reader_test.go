@@ -189,11 +189,11 @@ func TestRequeue(t *testing.T) {
 		for _, p := range []string{"abc", "def", "ghi"} {
 			batch = appendFrame(batch, 1, []byte(p))
 		}
-		q.waiting.add(1, []byte("new"))
-		(&session{n: &m.n, q: q}).putBack(batch, 3, c.written)
+		q.waiting.Add(1, []byte("new"))
+		(&session{n: &m.n, q: q}).putBack(frame.Batch{Buf: batch, Frames: 3}, c.written)
 		want := append(bytes.Clone(batch[c.lost*size:]), appendFrame(nil, 1, []byte("new"))...)
-		if got, frames := q.waiting.take(); !bytes.Equal(got, want) || frames != 4-c.lost {
-			t.Errorf("%d written: %d frames, %q", c.written, frames, got)
+		if got := q.waiting.Take(); !bytes.Equal(got.Buf, want) || got.Frames != 4-c.lost {
+			t.Errorf("%d written: %d frames, %q", c.written, got.Frames, got.Buf)
 		}
 		if n := m.Stats().Dropped[DropConnLost] - before; n != uint64(c.lost) {
 			t.Errorf("%d written: %d counted lost, want %d", c.written, n, c.lost)

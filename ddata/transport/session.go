@@ -5,10 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"runtime"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
+	"github.com/coterie-go/coterie/ddata/transport/tcp"
 )
 
 var (
@@ -28,6 +30,7 @@ type session struct {
 	idle   *time.Timer     // of the link's goroutine
 	retire func() bool     // of a link of SendAddr; nil: of a peer's
 
+	line   *tcp.Line     // for senders; nil: they do not write
 	lost   chan struct{} // closed when the other side has closed the connection
 	ending *receipt.Ending
 }
@@ -52,42 +55,50 @@ func (s *session) watch() {
 
 // run writes frames until the connection ends. Nil says that the link is closed.
 func (s *session) run() error {
+	s.q.pen.held.Lock()
+	defer s.q.pen.held.Unlock()
+	defer func() { s.q.keep(s.q.reclaim()) }()
+	if s.q.lane == Data {
+		s.line = tcp.LineOf(s.conn)
+	}
 	for {
 		if s.ending.IsAsked() {
+			if err := s.write(s.q.reclaim()); err != nil {
+				return err
+			}
 			s.obey()
 			return errEndAsked
 		}
 		if s.q.lane == Data && !s.awaitReceipts(s.cfg.DataKeepMax) {
 			return errLost
 		}
-		batch, frames, err := s.take()
+		b, err := s.take()
 		if err == errEndAsked {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if len(batch) == 0 {
+		if b.Frames == 0 {
 			if s.retire != nil && !s.retire() {
 				continue
 			}
 			s.settle()
 			return nil
 		}
-		if err := s.write(batch, frames); err != nil {
+		if err := s.write(b); err != nil {
 			return err
 		}
-		s.n.wrote(frames, len(batch))
 	}
 }
 
 // take waits for frames and takes them all. Without an error, an empty batch says that the link is
 // closing and has nothing left to write, or that a link of SendAddr was idle for long.
-func (s *session) take() (batch []byte, frames int, err error) {
+func (s *session) take() (b numbered, err error) {
 	for {
-		batch, frames, idle, closed := s.q.takeOrPark()
-		if frames > 0 || closed {
-			return batch, frames, nil
+		b, idle, closed := s.q.takeOrPark(s.line)
+		if b.Frames > 0 || closed {
+			return b, nil
 		}
 		switch {
 		case s.retire != nil:
@@ -95,20 +106,31 @@ func (s *session) take() (batch []byte, frames int, err error) {
 		case idle:
 			s.idle.Reset(writeBufferIdle)
 		}
-		select {
-		case <-s.q.wake:
-		case <-s.lost:
-			return nil, 0, errLost
-		case <-s.ending.Asked():
-			return nil, 0, errEndAsked
-		case <-s.idle.C:
-			if s.retire != nil {
-				return nil, 0, nil
-			}
-			s.q.shrink()
-		case <-s.ctx.Done():
-			return nil, 0, s.ctx.Err()
+		over, err := s.awaitWake()
+		s.q.pen.held.Lock()
+		if over || err != nil {
+			return b, err
 		}
+	}
+}
+
+// awaitWake waits, parked, for frames or the end. over: a link of SendAddr was idle for long.
+func (s *session) awaitWake() (over bool, err error) {
+	select {
+	case <-s.q.wake:
+		if s.q.lane == Data {
+			runtime.Gosched() // the senders that can run append first: one write is for all of them
+		}
+		return false, nil
+	case <-s.lost:
+		return false, errLost
+	case <-s.ending.Asked():
+		return false, errEndAsked
+	case <-s.idle.C:
+		s.q.shrink()
+		return s.retire != nil, nil
+	case <-s.ctx.Done():
+		return false, s.ctx.Err()
 	}
 }
 
@@ -127,21 +149,25 @@ func (s *session) awaitReceipts(most int) bool {
 	return true
 }
 
-// write writes a batch and says what becomes of it: it is kept, used again, or lost in part.
-func (s *session) write(batch []byte, frames int) error {
-	if s.q.lane == Data {
-		last := s.q.number(frames)
-		_, err := s.writeAll(batch)
-		s.keep(batch, last)
-		return err
+// write writes a batch to its end and says what becomes of it: it is kept, used again, or lost in
+// part.
+func (s *session) write(b numbered) error {
+	if b.Frames == 0 {
+		return nil
 	}
-	written, err := s.writeAll(batch)
-	if err != nil {
-		s.putBack(batch, frames, written)
-		return err
+	n, err := s.writeAll(b.Buf[b.written:])
+	if err == nil {
+		s.n.wrote(b.Frames, len(b.Buf))
 	}
-	s.q.recycle(batch)
-	return nil
+	switch {
+	case s.q.lane == Data:
+		s.q.keep(b)
+	case err != nil:
+		s.putBack(b.Batch, n)
+	default:
+		s.q.recycle(b.Buf)
+	}
+	return err
 }
 
 // writeAll writes b, with a deadline for every writeMax bytes: what is large may take long, as long
@@ -158,24 +184,13 @@ func (s *session) writeAll(b []byte) (written int, err error) {
 	return written, err
 }
 
-// keep keeps a batch after its write has ended, well or not, until the receipt comes.
-func (s *session) keep(batch []byte, last uint64) {
-	if len(batch) >= receipt.Large && s.q.keepLarge(batch, last) {
-		return
-	}
-	for rest, begun := batch, false; len(rest) > 0; begun = true {
-		rest = s.q.keepSome(rest, last, begun) // the lock is let go of between two chunks: senders wait for it
-	}
-	s.q.recycle(batch)
-}
-
 // putBack puts back, before all others, the frames of a batch of which no byte was written, and
 // counts those lost of which one was.
-func (s *session) putBack(batch []byte, frames, written int) {
-	lost, at := frame.Begun(batch, written)
+func (s *session) putBack(b frame.Batch, written int) {
+	lost, at := frame.Begun(b.Buf, written)
 	s.n.drop(DropConnLost, lost)
-	if at < len(batch) {
-		s.q.putFirst(batch[at:], frames-lost)
+	if at < len(b.Buf) {
+		s.q.putFirst(frame.Batch{Buf: b.Buf[at:], Frames: b.Frames - lost})
 	}
 }
 

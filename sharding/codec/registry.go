@@ -150,6 +150,9 @@ func AppendValue(enc Encoding, dst []byte, v any) (out []byte, err error) {
 	if enc != nil {
 		return appendEncoded(enc, dst, v)
 	}
+	if out, ok := appendPlain(dst, v); ok {
+		return out, nil
+	}
 	if a, ok := v.(Appender); ok {
 		return a.AppendCBOR(dst)
 	}
@@ -233,6 +236,9 @@ func Mark(enc Encoding) byte { return byte(xxh3.HashString(enc.Name())) }
 func DecodeInto(enc Encoding, b []byte, v any) (err error) {
 	defer guard("decoder", &err)
 	if enc == nil {
+		if decodePlain(b, v) {
+			return nil
+		}
 		return cbor.Messages.Decode(b, v)
 	}
 	if len(b) == 0 || b[0] != Mark(enc) {

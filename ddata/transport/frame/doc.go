@@ -12,8 +12,8 @@
 // frames.
 //
 // A Buffer is the memory of one reader. An Assembly puts the parts of one connection together. A
-// Room bounds what the assemblies of all connections of one peer hold. Spares are buffers for the
-// next batches of one writer.
+// Room bounds what the assemblies of all connections of one peer hold. A Backlog is what waits for one
+// writer, and Spares are buffers for its next batches.
 //
 // # Guarantees
 //

@@ -63,6 +63,7 @@ type worker[T Task[T]] struct {
 	goroutine string // its ID, as stacks have it
 	at        T      // that it runs; nil: none
 	slices    uint64 // that it has begun
+	before    uint64 // of these, those that it had begun when it was last woken
 }
 
 // Slice is what a task sees of its worker: when others have to be run, and a place for what tasks keep.
@@ -90,6 +91,9 @@ const (
 	// searchRounds is how often a worker that ran out of work yields and looks again before it
 	// parks: parking and waking cost microseconds.
 	searchRounds = 32
+	// loneRounds is that of a worker that has run one slice since it was woken. Its next task comes at
+	// once, from a goroutine that waits for what it did, or not soon: each round may wake a thread.
+	loneRounds = 2
 )
 
 // New makes a pool of base workers, 0 for GOMAXPROCS, and at most max. It plants what a test wants
@@ -204,7 +208,11 @@ func (p *Pool[T]) retireLocked(w *worker[T], searched bool) (end bool) {
 	if !searched && p.searching == 0 {
 		p.searching++
 		p.mu.Unlock()
-		for range searchRounds {
+		rounds := searchRounds
+		if w.slices-w.before == 1 {
+			rounds = loneRounds
+		}
+		for range rounds {
 			p.scheduler.Yield()
 			if p.queued.Load() > 0 {
 				break
@@ -212,6 +220,7 @@ func (p *Pool[T]) retireLocked(w *worker[T], searched bool) (end bool) {
 		}
 		return false
 	}
+	w.before = w.slices
 	p.parked = append(p.parked, w)
 	p.mu.Unlock()
 	p.scheduler.Await(w.wake, nil, nil)
