@@ -160,12 +160,10 @@ func (r *groupReader) group() Group {
 		g = make(Group, 0, n)
 	}
 	for i := range n {
-		e := Event{Dot: Dot{Origin: t.id(0), Seq: seq + uint64(i)}}
-		r.event(&e, g)
-		if r.Err() != nil {
+		g = append(g, Event{Dot: Dot{Origin: t.id(0), Seq: seq + uint64(i)}})
+		if r.event(&g[i], g[:i]); r.Err() != nil {
 			return nil
 		}
-		g = append(g, e)
 	}
 	if t.used != t.n {
 		r.Fail("group's table names %d origins, it uses %d", t.n, t.used)

@@ -69,7 +69,9 @@ func (t *originTable) append(dst []byte) []byte {
 
 // read fills the table, which it empties first.
 func (t *originTable) read(r *cbor.Reader) {
-	*t = originTable{}
+	if t.n, t.used = 0, 0; t.more != nil { // else there is no pointer to clear: that costs a write barrier
+		t.more, t.places = nil, nil
+	}
 	for range r.Array(cbor.Any) {
 		o := Origin(r.Uint())
 		if r.Err() != nil {

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -70,9 +69,11 @@ func (n *Intake) OnPush(p *replica.Peer, msg *wire.Push) {
 
 // apply applies one group of others, whole or not at all (R9), and reports whether it did.
 func (n *Intake) apply(p *replica.Peer, g crdt.Group) bool {
-	if slices.ContainsFunc(g, func(e crdt.Event) bool { return n.r.CheckKey(e.Key) != nil }) {
-		n.r.Malformed(p)
-		return false
+	for i := range g {
+		if n.r.CheckKey(g[i].Key) != nil {
+			n.r.Malformed(p)
+			return false
+		}
 	}
 	outcome, err := n.r.Items.Apply(g, &n.r.Changes)
 	if err != nil {
