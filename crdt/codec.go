@@ -39,7 +39,7 @@ func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	}
 	// only such a struct may have lost something
 	if bytes.IndexByte(b, emptyMap) >= 0 || bytes.IndexByte(b, emptyArray) >= 0 {
-		if t := unstored(reflect.ValueOf(v)); t != nil {
+		if t := cbor.Unstored(reflect.ValueOf(v)); t != nil {
 			return dst, fmt.Errorf("%w: %T: no field of %v is exported, so that it would read back as zero; export "+
 				"its fields, or give it a MarshalCBOR and an UnmarshalCBOR",
 				ErrElement, v, t)

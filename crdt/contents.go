@@ -64,6 +64,12 @@ func (c *contents) hides(ks keyItems, it *Item) bool {
 // path that removes names; the caller finishes those with forget.
 func (c *contents) insert(it *Item, removes []Dot, ch *Changes) {
 	ks := c.keys.put(it, removes)
+	c.enter(ks, it)
+	ch.put(it, c.hides(ks, it))
+}
+
+// enter follows an item that has come to a key.
+func (c *contents) enter(ks keyItems, it *Item) {
 	c.index.Put(it.Dot, it)
 	c.count++
 	c.sketch.put(it.Dot, c.count, &c.index)
@@ -72,7 +78,6 @@ func (c *contents) insert(it *Item, removes []Dot, ch *Changes) {
 		c.marks.entered(ks, it, c.living)
 	}
 	c.digest = c.digest.Plus(c.hash(it))
-	ch.put(it, c.hides(ks, it))
 }
 
 // kill drops a live item from its key and the index, then forgets it.

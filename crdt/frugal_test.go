@@ -26,7 +26,7 @@ func TestDecodingIsFrugal(t *testing.T) {
 	proptest.Frugal(t, 100, func(b []byte) { _, _ = crdt.DecodeClock(b) }, r.Store().Clock().Append(nil))
 	proptest.Frugal(t, 100, func(b []byte) { _, _ = crdt.DecodeGroup(b) }, crdt.AppendGroup(nil, g))
 	proptest.Frugal(t, 100, func(b []byte) { _, _ = crdt.DecodeItems(b) }, crdt.AppendItems(nil, items))
-	proptest.Frugal(t, 100, func(b []byte) { _, _ = crdt.DecodeItem(b) }, crdt.AppendItem(nil, items[0]))
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = crdt.DecodeItem(b, "") }, crdt.AppendItem(nil, items[0]))
 	for _, paths := range []bool{true, false} {
 		seed := items[0].Payload
 		if paths {

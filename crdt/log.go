@@ -121,7 +121,12 @@ func (ol *originLog) add(r logRef) {
 func (l *eventLog) cut(ol *originLog) (first, last uint64) {
 	r := ol.refs.Pop()
 	for i := range uint64(r.n) {
-		*l.at(r.pos + i) = logged{}
+		if r.pos+i == l.start {
+			l.places.Pop()
+			l.start++
+		} else {
+			*l.at(r.pos + i) = logged{}
+		}
 	}
 	l.events -= int(r.n)
 	l.bytes -= int(r.bytes)

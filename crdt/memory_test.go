@@ -101,3 +101,39 @@ func TestAppliedEventsAllocateLittle(t *testing.T) {
 		t.Errorf("%.2f allocations an event, at most 2.4; %.2f of them to apply it, at most 1.2", all, applying)
 	}
 }
+
+// A row that is loaded allocates its item, and its share of full nodes. Nothing grows with what comes, and is copied.
+func TestLoadedRowsAllocateLittle(t *testing.T) {
+	const rows = 64 << 10
+	items, clock := make([]crdt.Item, rows), crdt.Clock{}
+	for i := range items {
+		d := crdt.Dot{Origin: 1, Seq: uint64(i + 1)}
+		clock.Add(d)
+		path := fmt.Sprintf("%c%016x", crdt.KindORSet, uint64(i)*0x9E3779B97F4A7C15)
+		items[i] = crdt.Item{Dot: d, Key: "set", Path: path}
+	}
+	var sum crdt.Digest
+	for i := range items {
+		sum = sum.Plus(crdt.HashItem(0, &items[i]))
+	}
+	all := func(yield func(crdt.Item, error) bool) {
+		for _, it := range items {
+			if !yield(it, nil) {
+				return
+			}
+		}
+	}
+	before := heap()
+	s := crdt.NewStore(crdt.StoreOptions{})
+	if err := s.Load(&clock, sum, all); err != nil {
+		t.Fatal(err)
+	}
+	after := heap()
+	made := float64(after.Mallocs-before.Mallocs) / rows
+	bytes := float64(after.HeapAlloc-before.HeapAlloc) / rows
+	if t.Logf("%.3f allocations a row, %.1f bytes", made, bytes); made > 1.1 || bytes > 95 {
+		t.Errorf("%.3f allocations a row, at most 1.1; %.1f bytes, at most 95", made, bytes)
+	}
+	runtime.KeepAlive(items)
+	runtime.KeepAlive(s)
+}

@@ -2,7 +2,6 @@ package crdt
 
 import (
 	"fmt"
-	"iter"
 
 	"github.com/coterie-go/coterie/proptest/defect"
 )
@@ -66,6 +65,11 @@ func checkItem(it *Item, donor *Clock) error {
 	if err := CheckKey(it.Key); err != nil {
 		return err
 	}
+	return it.check(donor)
+}
+
+// check is checkItem for an item whose key has been looked at.
+func (it *Item) check(donor *Clock) error {
 	switch {
 	case len(it.Path) > PathMax:
 		return fmt.Errorf("%w: key %q: path of %d bytes, at most %d", ErrTooLarge, it.Key, len(it.Path), PathMax)
@@ -128,33 +132,4 @@ func (s *Store) dropOthers(items []Item, ch *Changes) {
 			s.live.kill(it, ch)
 		}
 	}
-}
-
-// Load fills an empty store from rows as they are read; an error of the reader is returned. It
-// verifies that they belong to the clock and the digest that were written with them; if not, it
-// returns an error that wraps ErrDigest or ErrMalformed and says what differs. After an error the
-// store is empty. The log begins empty.
-func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) error {
-	if !s.clock.Empty() || s.live.count != 0 {
-		return fmt.Errorf("%w: load into a store that is not empty", ErrMalformed)
-	}
-	fresh := NewStore(s.opt)
-	for it, err := range items {
-		if err != nil {
-			return fmt.Errorf("load: %w", err)
-		}
-		if err := checkItem(&it, clock); err != nil && !s.opt.Planted(defect.LoadUnverified) {
-			return fmt.Errorf("load: %w", err)
-		}
-		if fresh.live.index.Get(it.Dot) != nil {
-			return fmt.Errorf("load: %w: key %q: two rows for dot %v", ErrMalformed, it.Key, it.Dot)
-		}
-		fresh.live.insert(new(it), nil, nil)
-	}
-	if sum := fresh.Digest(); sum != digest && !s.opt.Planted(defect.LoadUnverified) {
-		return fmt.Errorf("load: %w: %d rows sum to %v, their commit said %v", ErrDigest, fresh.Len(), sum, digest)
-	}
-	fresh.cover(clock)
-	*s = *fresh
-	return nil
 }

@@ -175,6 +175,7 @@ func TestLoadVerifies(t *testing.T) {
 		"row lost":    {snap.Clock(), items[:1], nil, ErrDigest},
 		"row twice":   {snap.Clock(), append(items[:1:1], items...), nil, ErrMalformed},
 		"clock stale": {&Clock{}, items, nil, ErrMalformed},
+		"no key":      {snap.Clock(), []Item{{Dot: items[0].Dot}}, nil, ErrKey},
 		"disk broken": {snap.Clock(), items, errBroken, errBroken},
 	} {
 		s := NewStore(StoreOptions{})

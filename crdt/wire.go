@@ -162,12 +162,10 @@ func (r *groupReader) group() Group {
 		g = make(Group, 0, n)
 	}
 	for i := range n {
-		e := Event{Dot: Dot{Origin: t.ID(0), Seq: seq + uint64(i)}}
-		r.event(&e, g)
-		if r.Err() != nil {
+		g = append(g, Event{Dot: Dot{Origin: t.ID(0), Seq: seq + uint64(i)}})
+		if r.event(&g[i], g[:i]); r.Err() != nil {
 			return nil
 		}
-		g = append(g, e)
 	}
 	t.End(&r.Reader, "group")
 	return g
@@ -287,11 +285,11 @@ func ItemSizeMax(it *Item) int { return itemHeadsMax + len(it.Key) + len(it.Path
 // itemHeadsMax is the head of the array, both numbers of a dot, and the heads of three byte strings.
 const itemHeadsMax = 1 + 2*9 + 3*5
 
-// DecodeItem decodes an item that fills b.
-func DecodeItem(b []byte) (Item, error) {
+// DecodeItem decodes an item that fills b. If it is of the key, as the one before it may be, it shares that string.
+func DecodeItem(b []byte, key string) (Item, error) {
 	r := cbor.NewReader(b)
 	r.Tuple(5)
-	it := Item{Dot: Dot{Origin: Origin(r.Uint()), Seq: r.Uint()}, Key: string(r.Bytes(KeyMax))}
+	it := Item{Dot: Dot{Origin: Origin(r.Uint()), Seq: r.Uint()}, Key: shared(r.Bytes(KeyMax), &key)}
 	start := r.Rest()
 	path, payload := r.Bytes(PathMax), r.Bytes(PayloadMax)
 	if it.Dot.Seq == 0 {

@@ -162,7 +162,7 @@ func survivesTheWire(w *world) error {
 		return w.broken(encodingsComeBack, "items have two encodings:\n%v", s)
 	}
 	for i := range s.items {
-		back, err := crdt.DecodeItem(crdt.AppendItem(nil, &s.items[i]))
+		back, err := crdt.DecodeItem(crdt.AppendItem(nil, &s.items[i]), s.items[0].Key)
 		if err != nil || back != s.items[i] {
 			return w.broken(encodingsComeBack, "item %v comes back as %v (%v)", &s.items[i], &back, err)
 		}

@@ -15,6 +15,11 @@ type Index[E comparable] struct {
 	rows   []row[E] // by origin
 	gen    uint64   // of the nodes that are its own; a snapshot raises it
 	pinned bool     // rows is shared with a snapshot
+
+	// The leaf to which something came last, and its place; nil: not known. Events of one origin come
+	// in order, and find it there. If it is of the index's generation, the index has it still.
+	hot   *node[E]
+	hotAt dots.Dot
 }
 
 type row[E comparable] struct {
@@ -69,8 +74,22 @@ func (r *row[E]) covers(seq uint64) bool {
 	return shift >= 64 || seq>>shift == 0
 }
 
+// hotLeaf returns the leaf for d that the index owns, if something came to it last; else nil.
+func (x *Index[E]) hotLeaf(d dots.Dot) *node[E] {
+	if x.hot == nil || x.hot.gen != x.gen || d.Origin != x.hotAt.Origin || d.Seq>>nodeBits != x.hotAt.Seq {
+		return nil
+	}
+	return x.hot
+}
+
 // Get returns the entry at d, the zero E when there is none.
 func (x *Index[E]) Get(d dots.Dot) (none E) {
+	if n := x.hotLeaf(d); n != nil {
+		if bit, k := n.slot(d.Seq, 0); n.bits&bit != 0 {
+			return n.items[k]
+		}
+		return none
+	}
 	i, ok := x.find(d.Origin)
 	if !ok || !x.rows[i].covers(d.Seq) {
 		return none
@@ -107,6 +126,10 @@ func (r *row[E]) writable(gen uint64) *node[E] {
 
 // Put enters an entry at a dot at which none is yet.
 func (x *Index[E]) Put(d dots.Dot, e E) {
+	if n := x.hotLeaf(d); n != nil {
+		n.enter(d.Seq, e)
+		return
+	}
 	x.unpin()
 	gen := x.gen
 	i, ok := x.find(d.Origin)
@@ -123,20 +146,39 @@ func (x *Index[E]) Put(d dots.Dot, e E) {
 		r.levels++
 	}
 	for level := r.levels; ; level-- {
-		bit, k := n.slot(d.Seq, level)
 		if level == 0 {
-			n.items = slices.Insert(n.items, k, e)
-			n.bits |= bit
+			if n.enter(d.Seq, e); n != &r.root {
+				x.hot, x.hotAt = n, dots.Dot{Origin: d.Origin, Seq: d.Seq >> nodeBits}
+			}
 			return
 		}
+		bit, k := n.slot(d.Seq, level)
 		if n.bits&bit == 0 {
-			n.kids = slices.Insert(n.kids, k, &node[E]{gen: gen})
+			kid := &node[E]{gen: gen}
+			if level == 1 && x.follows(d) {
+				kid.items = make([]E, 0, 1<<nodeBits)
+			}
+			n.kids = slices.Insert(n.kids, k, kid)
 			n.bits |= bit
 		} else {
 			n.kids[k] = n.kids[k].own(gen)
 		}
 		n = n.kids[k]
 	}
+}
+
+// follows reports whether the leaf before that of d was the last to which something came, and is full: then that of
+// d is likely to become full too.
+func (x *Index[E]) follows(d dots.Dot) bool {
+	return x.hot != nil && len(x.hot.items) == 1<<nodeBits && d.Origin == x.hotAt.Origin &&
+		d.Seq>>nodeBits == x.hotAt.Seq+1
+}
+
+// enter puts an entry into a leaf.
+func (n *node[E]) enter(seq uint64, e E) {
+	bit, k := n.slot(seq, 0)
+	n.items = slices.Insert(n.items, k, e)
+	n.bits |= bit
 }
 
 // Remove takes the entry at d out and returns it, the zero E when there is none.
@@ -149,6 +191,9 @@ func (x *Index[E]) Remove(d dots.Dot) (none E) {
 	r := &x.rows[i]
 	n := r.writable(x.gen)
 	e := n.remove(x.gen, d.Seq, r.levels)
+	if x.hot != nil && x.hot.bits == 0 {
+		x.hot = nil
+	}
 	if n.bits == 0 {
 		x.rows = slices.Delete(x.rows, i, i+1)
 	}

@@ -78,7 +78,9 @@ func (t *Table) Append(dst []byte) []byte {
 
 // Read fills the table, which it empties first.
 func (t *Table) Read(r *cbor.Reader) {
-	*t = Table{}
+	if t.n, t.used = 0, 0; t.more != nil { // else there is no pointer to clear: that costs a write barrier
+		t.more, t.places = nil, nil
+	}
 	for range r.Array(cbor.Any) {
 		o := dots.Origin(r.Uint())
 		if r.Err() != nil {

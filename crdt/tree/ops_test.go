@@ -38,7 +38,9 @@ var pathShapes = []func(n int) string{
 // stride, how often.
 func (o *treeOps) step(op, shape, from, stride, count int) error {
 	path := pathShapes[shape%len(pathShapes)]
-	switch op % 8 {
+	switch op % 9 {
+	case 8: // all anew, at once
+		return o.rebuild(from)
 	case 0:
 		o.forks = append(o.forks, forked{forkOf(o.tree, &o.stamps), maps.Clone(o.want)})
 	case 1: // the first ones, whatever they are
@@ -65,6 +67,37 @@ func (o *treeOps) step(op, shape, from, stride, count int) error {
 			}
 			o.want[p] = it
 		}
+	}
+	return o.check()
+}
+
+// rebuild makes a tree of what the old one holds, and of several entries at some places.
+func (o *treeOps) rebuild(from int) error {
+	var all []*item
+	others := 0
+	for p, it := range o.want {
+		all = append(all, it)
+		for range len(p) * from % 3 {
+			all = append(all, &item{p})
+			others++
+		}
+	}
+	rng := rand.New(rand.NewPCG(uint64(from), uint64(len(all))))
+	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	var loose Loose[*item, byPath]
+	for _, it := range all {
+		loose.Add(it)
+	}
+	tree := loose.Tree(func(same []*item) *item {
+		others -= len(same) - 1
+		p := same[0].path
+		if !slices.Contains(same, o.want[p]) || slices.ContainsFunc(same, func(it *item) bool { return it.path != p }) {
+			return nil
+		}
+		return o.want[p]
+	})
+	if o.tree = &tree; others != 0 {
+		return fmt.Errorf("%d entries are not asked for", others)
 	}
 	return o.check()
 }
@@ -183,7 +216,7 @@ func TestTreeAgainstAMap(t *testing.T) {
 			if stride < 0 {
 				from += count
 			}
-			if err := o.step(rng.IntN(8), shape, from, stride, count); err != nil {
+			if err := o.step(rng.IntN(9), shape, from, stride, count); err != nil {
 				t.Fatalf("seed %d, step %d: %v", seed, i, err)
 			}
 		}

@@ -118,6 +118,23 @@ func TestTreeFillsNodesInOrder(t *testing.T) {
 	}
 }
 
+// A tree that is made of loose entries has full nodes, and no more than these.
+func TestLooseEntriesFillNodes(t *testing.T) {
+	var loose Loose[*item, byPath]
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(nodeMax * nodeMax) {
+		loose.Add(&item{element(i)})
+	}
+	tree := loose.Tree(nil)
+	if err := tree.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for _, kid := range tree.root.kids {
+		if kid == nil || kid.n != nodeMax {
+			t.Fatalf("the root has %d kids, the leaves are not full", tree.root.n)
+		}
+	}
+}
+
 // TestTreeTakesLowerPathsThanItsFirst holds lows in order when the first kid has got paths below
 // its own low and splits: e10 comes after e9 and sorts before e2.
 func TestTreeTakesLowerPathsThanItsFirst(t *testing.T) {

@@ -232,17 +232,19 @@ func eachRow(t durable.Table, h head, fn func(row) error) error {
 
 // eachItem calls fn with every item that counts, and its row.
 func eachItem(t durable.Table, h head, fn func(crdt.Item, durable.Row) error) error {
+	key := ""
 	return eachRow(t, h, func(r row) error {
 		if !r.counts {
 			return nil
 		}
-		it, err := crdt.DecodeItem(r.body)
+		it, err := crdt.DecodeItem(r.body, key)
 		if err != nil {
 			return fmt.Errorf("row %x: %w", r.Key, err)
 		}
 		if it.Dot != r.dot {
 			return fmt.Errorf("row %x holds %v", r.Key, it.Dot)
 		}
+		key = it.Key
 		return fn(it, r.Row)
 	})
 }

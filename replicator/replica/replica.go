@@ -82,8 +82,10 @@ func (r *Replica) Load(
 // checked ends the items with an error at the first one whose key is of other data.
 func (r *Replica) checked(items iter.Seq2[crdt.Item, error]) iter.Seq2[crdt.Item, error] {
 	return func(yield func(crdt.Item, error) bool) {
+		last := "" // whose items stand side by side
 		for it, err := range items {
-			if err == nil {
+			if err == nil && it.Key != last {
+				last = it.Key
 				if err = r.CheckKey(it.Key); err != nil {
 					err = fmt.Errorf("%q: %w", it.Key, err)
 				}

@@ -1,30 +1,28 @@
-package crdt
+package cbor
 
 import (
 	"encoding"
 	"reflect"
-
-	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
-// unstored returns the type of a struct within v that holds something of which CBOR keeps nothing,
+// Unstored returns the type of a struct within v that holds something of which CBOR keeps nothing,
 // nil if there is none: no field of the type is exported, and it has no codec. It would read back
 // as zero. It visits what CBOR visits.
-func unstored(v reflect.Value) reflect.Type {
+func Unstored(v reflect.Value) reflect.Type {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if v.IsNil() || encodesItself(v.Type()) {
 			return nil
 		}
-		return unstored(v.Elem())
+		return Unstored(v.Elem())
 	case reflect.Slice, reflect.Array:
 		return unstoredElement(v)
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if t := unstored(it.Key()); t != nil {
+			if t := Unstored(it.Key()); t != nil {
 				return t
 			}
-			if t := unstored(it.Value()); t != nil {
+			if t := Unstored(it.Value()); t != nil {
 				return t
 			}
 		}
@@ -48,7 +46,7 @@ func unstoredElement(v reflect.Value) reflect.Type {
 		return nil // a number, a string: there is nothing inside
 	}
 	for i := range v.Len() {
-		if t := unstored(v.Index(i)); t != nil {
+		if t := Unstored(v.Index(i)); t != nil {
 			return t
 		}
 	}
@@ -56,7 +54,7 @@ func unstoredElement(v reflect.Value) reflect.Type {
 }
 
 // unstoredField returns how many fields of a struct CBOR keeps, those of embedded structs among
-// them, and what unstored finds in them.
+// them, and what Unstored finds in them.
 func unstoredField(v reflect.Value) (stored int, t reflect.Type) {
 	for i := range v.NumField() {
 		f, x := v.Type().Field(i), v.Field(i)
@@ -74,7 +72,7 @@ func unstoredField(v reflect.Value) (stored int, t reflect.Type) {
 			}
 			stored += n
 		case f.IsExported():
-			if t := unstored(x); t != nil {
+			if t := Unstored(x); t != nil {
 				return 0, t
 			}
 			stored++
@@ -90,7 +88,7 @@ func encodesItself(t reflect.Type) bool {
 		return true
 	}
 	for _, p := range []reflect.Type{t, reflect.PointerTo(t)} {
-		if p.Implements(reflect.TypeFor[cbor.Marshaler]()) ||
+		if p.Implements(reflect.TypeFor[Marshaler]()) ||
 			p.Implements(reflect.TypeFor[encoding.BinaryMarshaler]()) {
 			return true
 		}
