@@ -64,6 +64,8 @@ type checked struct {
 	bytes  int
 	digest Digest
 	sketch *iblt.Sketch
+
+	before, after []*Item // of the key that was compared last; their memory is used again
 }
 
 // check holds contents against those found right before, and notes them if they are right.
@@ -155,7 +157,8 @@ func large(ks keyItems) bool { return ks.more != nil && ks.more.big != nil && ks
 
 // compare notes what has changed in a key, by a look at all of it.
 func (d *difference) compare(was, is keyItems) {
-	a, b := slices.Collect(was.scan("")), slices.Collect(is.scan(""))
+	a, b := slices.AppendSeq(d.was.before[:0], was.scan("")), slices.AppendSeq(d.was.after[:0], is.scan(""))
+	d.was.before, d.was.after = a, b
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(a) > 0 && len(b) > 0 && a[0] == b[0]:

@@ -97,12 +97,18 @@ func (c *Clock) Equal(o *Clock) bool {
 	})
 }
 
+// minusRows is how many rows a difference of clocks mostly has at most.
+const minusRows = 4
+
 // Minus returns a new clock with the dots that are in c and not in o.
 func (c *Clock) Minus(o *Clock) *Clock {
 	out := &Clock{}
 	beside(c, o, func(first, last Origin, mine, theirs *Row) bool {
 		if theirs.includes(mine) {
 			return true
+		}
+		if out.rows == nil {
+			out.rows = make(rowList, 0, min(len(c.rows), minusRows))
 		}
 		r := Row{first: first, last: last}
 		mine.eachMissing(theirs, r.addRange)

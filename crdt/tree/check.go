@@ -20,7 +20,7 @@ func (t *Tree[E, P]) Check() error {
 // check holds the node against the places that it may have: those that begin with prefix, from its
 // low on, and below high unless that is empty.
 func (n *node[E, P]) check(prefix, high string) error {
-	prefix, err := n.checkOwn(prefix, high)
+	prefix, err := n.checkOwn(prefix, high, 0, int(n.n))
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,9 @@ func (n *node[E, P]) top(i int, high string) string {
 	return high
 }
 
-// checkOwn is check of the node alone. It returns what the places of its kids begin with.
-func (n *node[E, P]) checkOwn(prefix, high string) (string, error) {
+// checkOwn is check of the node alone, in which all that stands before from, and from to on, is right beside
+// what stands there too. It returns what the places of its kids begin with.
+func (n *node[E, P]) checkOwn(prefix, high string, from, to int) (string, error) {
 	if n.n == 0 || n.n > nodeMax || (n.kids == nil) == (n.entries == nil) ||
 		!slices.Equal(n.leads[n.n:], blankLeads[n.n:]) {
 		return "", fmt.Errorf("a node of %d has leads %x", n.n, n.leads)
@@ -49,16 +50,20 @@ func (n *node[E, P]) checkOwn(prefix, high string) (string, error) {
 	if int(n.skip) > len(prefix) {
 		prefix = n.low[:n.skip]
 	}
-	prev := n.low
 	for i := range int(n.n) {
-		p := n.at(i)
+		if i > 0 && i < from || i > to && i < int(n.n)-1 { // the ends hold them to prefix and high
+			continue
+		}
+		p, prev := n.at(i), n.low
+		if i > 0 {
+			prev = n.at(i - 1)
+		}
 		if p < prev || i > 0 && p == prev || high != "" && p >= high {
 			return "", fmt.Errorf("place %q stands at %d of a node for %q to %q, behind %q", p, i, n.low, high, prev)
 		}
 		if !strings.HasPrefix(p, prefix) || n.leads[i] != lead(p, int(n.skip)) {
 			return "", fmt.Errorf("place %q has the lead %x after %d bytes below %q", p, n.leads[i], n.skip, prefix)
 		}
-		prev = p
 	}
 	return prefix, nil
 }
@@ -86,13 +91,15 @@ func (t *Tree[E, P]) CheckSince(right *Tree[E, P]) error {
 
 // checkSince is check of the nodes that are not seen to be in a right tree.
 func (n *node[E, P]) checkSince(right *Tree[E, P], height int, prefix, high string) error {
-	prefix, err := n.checkOwn(prefix, high)
+	front, back, from, to := 0, 0, 0, int(n.n)
+	if o := right.nodeFor(n.low, height); o != nil {
+		if front, back = n.sameEnds(o); n.sameLeads(o, front, back) {
+			from, to = front, int(n.n)-back
+		}
+	}
+	prefix, err := n.checkOwn(prefix, high, from, to)
 	if err != nil || n.kids == nil {
 		return err
-	}
-	front, back := 0, 0
-	if o := right.nodeFor(n.low, height); o != nil {
-		front, back = n.sameEnds(o)
 	}
 	for i, kid := range n.kids[:n.n] {
 		top := n.top(i, high)
@@ -108,6 +115,12 @@ func (n *node[E, P]) checkSince(right *Tree[E, P], height int, prefix, high stri
 		}
 	}
 	return nil
+}
+
+// sameLeads reports whether a node has the leads of another for what both hold at their ends.
+func (n *node[E, P]) sameLeads(o *node[E, P], front, back int) bool {
+	return n.skip == o.skip && slices.Equal(n.leads[:front], o.leads[:front]) &&
+		slices.Equal(n.leads[int(n.n)-back:n.n], o.leads[int(o.n)-back:o.n])
 }
 
 // checkEnd holds the last place below a right node against what is below high and begins with prefix.

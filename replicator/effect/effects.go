@@ -111,17 +111,24 @@ type Effects struct {
 
 // Reset empties them for the next step, and keeps the memory of the slices.
 func (e *Effects) Reset() {
-	clear(e.Persist)
-	clear(e.Send)
-	clear(e.Reply)
-	clear(e.Notify)
-	clear(e.Large)
-	clear(e.Diverged)
-	clear(e.Malformed)
-	*e = Effects{
-		Diverged: e.Diverged[:0], Malformed: e.Malformed[:0], Repairs: e.Repairs[:0], Holding: e.Holding[:0],
-		Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0],
-		Settled: e.Settled[:0], Large: e.Large[:0],
+	empty(&e.Persist)
+	empty(&e.Send)
+	empty(&e.Reply)
+	empty(&e.Notify)
+	empty(&e.Settled)
+	empty(&e.Large)
+	empty(&e.Diverged)
+	empty(&e.Malformed)
+	empty(&e.Repairs)
+	empty(&e.Holding)
+	e.Changed, e.CaughtUp, e.Moved, e.Retirable, e.Outdated = false, false, 0, 0, false
+}
+
+// empty empties a slice, most often one that is empty, and keeps its memory.
+func empty[E any](s *[]E) {
+	if len(*s) > 0 {
+		clear(*s)
+		*s = (*s)[:0]
 	}
 }
 

@@ -234,7 +234,9 @@ func (r *Replica) Trim() {
 	}
 	stable := r.Acked().Clone()
 	for _, p := range r.Peers {
-		stable = stable.Minus(stable.Minus(p.Link(r.ID).Acked))
+		if lacks := stable.Minus(p.Link(r.ID).Acked); !lacks.Empty() {
+			stable = stable.Minus(lacks)
+		}
 	}
 	r.Items.Trim(stable)
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/zeebo/xxh3"
@@ -36,9 +37,7 @@ func (s *seal) truth(b bool) {
 }
 
 func (s *seal) hash(h Hash) {
-	for _, b := range h {
-		s.number(uint64(b))
-	}
+	s.number(binary.LittleEndian.Uint64(h[:8]), binary.LittleEndian.Uint64(h[8:]))
 }
 
 // seal returns that of the view and of what follows from it.

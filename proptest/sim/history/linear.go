@@ -20,10 +20,18 @@ const linearKept = 64
 // of its set. That it misses nothing acknowledged is judged as of every read.
 func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, all iter.Seq[string], start, now int64) {
 	r := linearRead{reader: reader, saw: make([]uint64, (len(b.Entries)+63)/64)}
+	var before, e *Entry
 	for elem := range all {
-		if e := b.ByElem[elem]; e != nil {
-			r.saw[e.at/64] |= 1 << (e.at % 64)
+		if e == nil || e.Elem != elem { // another one than the read before found here
+			if e = b.ByElem[elem]; e == nil {
+				continue
+			}
+			if before != nil {
+				before.next = e
+			}
 		}
+		r.saw[e.at/64] |= 1 << (e.at % 64)
+		before, e = e, e.next
 	}
 	stays := make([]uint64, len(r.saw)) // the entries that are never removed: only their order says something by itself
 	for i, e := range b.Entries {

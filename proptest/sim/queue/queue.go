@@ -21,38 +21,41 @@ type Queue[O any] struct {
 // Push adds an event.
 func (q *Queue[O]) Push(at int64, owner O, run func()) {
 	q.seq++
-	q.heap = append(q.heap, Event[O]{At: at, seq: q.seq, Owner: owner, Run: run})
+	e := Event[O]{At: at, seq: q.seq, Owner: owner, Run: run}
+	q.heap = append(q.heap, e)
 	i := len(q.heap) - 1
 	for i > 0 {
 		up := (i - 1) / 4
-		if !q.heap[i].before(&q.heap[up]) {
+		if !e.before(&q.heap[up]) {
 			break
 		}
-		q.heap[i], q.heap[up] = q.heap[up], q.heap[i]
+		q.heap[i] = q.heap[up]
 		i = up
 	}
+	q.heap[i] = e
 }
 
 // Pop takes out the next event. The queue must not be empty.
 func (q *Queue[O]) Pop() Event[O] {
-	top := q.heap[0]
 	last := len(q.heap) - 1
-	q.heap[0] = q.heap[last]
+	top, e := q.heap[0], q.heap[last] // e looks for its place from the top on
 	q.heap[last] = Event[O]{}
 	q.heap = q.heap[:last]
-	for i := 0; ; {
-		least := i
-		for c := 4*i + 1; c <= 4*i+4 && c < last; c++ {
+	for i := 0; last > 0; {
+		least := 4*i + 1
+		for c := least + 1; c <= 4*i+4 && c < last; c++ {
 			if q.heap[c].before(&q.heap[least]) {
 				least = c
 			}
 		}
-		if least == i {
-			return top
+		if least >= last || e.before(&q.heap[least]) {
+			q.heap[i] = e
+			break
 		}
-		q.heap[i], q.heap[least] = q.heap[least], q.heap[i]
+		q.heap[i] = q.heap[least]
 		i = least
 	}
+	return top
 }
 
 // Empty reports whether nothing will happen.
