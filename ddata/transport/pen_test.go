@@ -84,7 +84,7 @@ func (p *penned) receive(n, size int) error {
 func (p *penned) woken() bool { return len(p.q.wake) > 0 }
 
 // A sender that is alone writes by itself. One that comes while others send leaves it to the
-// goroutine, until many frames wait.
+// goroutine.
 func TestALoneSenderWrites(t *testing.T) {
 	p := newPenned(t)
 	for range 2 {
@@ -96,16 +96,10 @@ func TestALoneSenderWrites(t *testing.T) {
 			p.n.writes.Load())
 	}
 	p.q.pen.ended = time.Now().Add(time.Hour)
-	for range directFrames - 1 {
-		p.send(t, 100)
-	}
-	if !p.woken() || p.q.kept.Written() != 2 {
+	if p.send(t, 100); !p.woken() || p.q.kept.Written() != 2 {
 		t.Errorf("the goroutine is woken: %t, %d frames written", p.woken(), p.q.kept.Written())
 	}
-	if p.send(t, 100); p.q.kept.Written() != uint64(p.sent) {
-		t.Errorf("%d of %d frames written", p.q.kept.Written(), p.sent)
-	}
-	if err := p.receive(p.sent, 100); err != nil {
+	if err := p.receive(2, 100); err != nil {
 		t.Error(err)
 	}
 }
