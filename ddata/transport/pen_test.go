@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -160,21 +161,26 @@ func TestASenderDoesNotWaitForTheConnection(t *testing.T) {
 	}
 }
 
-// What a sender has begun when a connection ends is kept, and goes out over the next one.
+// What a sender has begun when a connection ends is kept, and goes out over the next one, whether or
+// not the goroutine comes to write it.
 func TestWhatASenderHasBegunIsKept(t *testing.T) {
-	p := newPenned(t)
-	p.send(t, 100)
-	b := frame.Batch{Buf: frame.Append(nil, 7, []byte("x")), Frames: 1}
-	p.q.pen.begun = numbered{Batch: b, last: p.q.kept.Number(1), written: 3}
-	close(p.lost)
-	p.conn.Close()
-	if err := p.run(); err == nil {
-		t.Error("a closed connection goes on")
-	}
-	if again, lost := p.q.resume(0, false); again != 2 || len(lost) > 0 {
-		t.Errorf("%d frames go out again, %d bytes are lost", again, len(lost))
-	}
-	if p.q.pen.line != nil {
-		t.Error("senders write on a connection that has ended")
+	for name, keepMax := range map[string]int{"written": DefaultDataKeepMax, "not written": -1} {
+		p := newPenned(t)
+		p.cfg.DataKeepMax = keepMax
+		p.send(t, 100)
+		b := frame.Batch{Buf: frame.Append(nil, 7, []byte("x")), Frames: 1}
+		p.q.pen.begun = numbered{Batch: b, last: p.q.kept.Number(1), written: 3}
+		close(p.lost)
+		p.conn.Close()
+		if err := p.run(); err == nil {
+			t.Errorf("%s: a closed connection goes on", name)
+		}
+		_, lost := p.q.resume(0, false)
+		if again := p.q.waiting.Take(); !bytes.HasSuffix(again.Buf, b.Buf) || again.Frames != 2 || len(lost) > 0 {
+			t.Errorf("%s: %x goes out again, %d bytes are lost", name, again.Buf, len(lost))
+		}
+		if p.q.pen.line != nil {
+			t.Errorf("%s: senders write on a connection that has ended", name)
+		}
 	}
 }
