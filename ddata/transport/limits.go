@@ -60,10 +60,9 @@ const (
 // When senders write by themselves. A write, and the run of a goroutine for it, costs microseconds:
 // in that time a crowd of senders appends more, and one that waits for an answer does not come again.
 const (
-	directBytes  = 16 << 10              // more is left to the goroutine of the link
-	directFrames = 32                    // so many do not wait until the goroutine runs
-	loneAfter    = 3 * time.Microsecond  // so long after a write of one frame a sender is alone
-	crowdAfter   = 20 * time.Microsecond // and so long after one of several
+	directBytes = 16 << 10              // more is left to the goroutine of the link
+	loneAfter   = 3 * time.Microsecond  // so long after a write of one frame a sender is alone
+	crowdAfter  = 20 * time.Microsecond // and so long after one of several
 )
 
 // Refusals in the log: each address and reason again after a while, and so many remembered.

@@ -33,12 +33,10 @@ type numbered struct {
 	written int    // bytes
 }
 
-// take takes the pen for a sender, if that is to write what waits. When others append at the same
-// time, it leaves that to the goroutine, whose batches are larger. But then what waits goes out when
-// it is directFrames, so that the other side can begin. parked: the goroutine is.
-func (p *pen) take(waiting *frame.Batch, parked bool) bool {
-	return p.line != nil && !p.sender && (waiting.Frames == directFrames || parked && p.isPaused()) &&
-		len(waiting.Buf) <= directBytes && p.held.TryLock()
+// take takes the pen for a sender, if that is to write so many bytes. When others append at the same
+// time, it leaves that to the goroutine, whose batches are larger. The goroutine is parked.
+func (p *pen) take(bytes int) bool {
+	return p.line != nil && !p.sender && bytes <= directBytes && p.isPaused() && p.held.TryLock()
 }
 
 // isPaused reports whether no other sender is likely to append soon.
@@ -78,7 +76,7 @@ func (q *queue) writeUnlock() {
 		}
 		q.waiting.Spares.Put(b.Buf)
 	}
-	wake := q.parked && (q.waiting.Frames > 0 || p.begun.Frames > 0 || !p.watched)
+	wake := q.waiting.Frames > 0 || p.begun.Frames > 0 || !p.watched
 	if wake {
 		q.parked = false
 	}

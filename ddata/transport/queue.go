@@ -132,7 +132,7 @@ func (q *queue) admitLocked(bound int) error {
 // addedUnlock ends an append: the frame is written, or will be. It unlocks mu.
 func (q *queue) addedUnlock() {
 	q.starter.start()
-	if q.kept.Bytes() <= q.keepMax && q.pen.take(&q.waiting.Batch, q.parked) {
+	if q.parked && q.kept.Bytes() <= q.keepMax && q.pen.take(len(q.waiting.Buf)) {
 		q.writeUnlock()
 		return
 	}
