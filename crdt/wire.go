@@ -45,10 +45,10 @@ func AppendGroup(dst []byte, g Group) []byte {
 	if len(g) == 0 {
 		return append(dst, emptyGroup...)
 	}
-	table := &originTable{}
-	table.addGroup(g)
+	table := &dots.OriginTable{}
+	addOrigins(table, g)
 	dst = cbor.AppendArray(dst, 2+len(g))
-	dst = table.append(dst)
+	dst = table.Append(dst)
 	dst = cbor.AppendUint(dst, g[0].Dot.Seq)
 	for i := range g {
 		e := &g[i]
@@ -66,7 +66,7 @@ func AppendGroup(dst []byte, g Group) []byte {
 		}
 		dst = cbor.AppendArray(dst, 2*len(e.Removes))
 		for _, d := range e.Removes {
-			k := table.index(d.Origin)
+			k := table.Index(d.Origin)
 			n := d.Seq
 			if k == 0 {
 				n = e.Dot.Seq - d.Seq
@@ -77,11 +77,11 @@ func AppendGroup(dst []byte, g Group) []byte {
 	return dst
 }
 
-func (t *originTable) addGroup(g Group) {
-	t.add(g[0].Dot.Origin)
+func addOrigins(t *dots.OriginTable, g Group) {
+	t.Add(g[0].Dot.Origin)
 	for i := range g {
 		for _, d := range g[i].Removes {
-			t.add(d.Origin)
+			t.Add(d.Origin)
 		}
 	}
 }
@@ -130,9 +130,9 @@ var emptyGroup = cbor.AppendArray(nil, 0)
 // by pointer for something that stays, as the events do, and put it in the heap.
 type groupReader struct {
 	cbor.Reader
-	table originTable // of the group that is read
-	key   string      // the last one read, see shared
-	path  string      // likewise, see pathAndPayload
+	table dots.OriginTable // of the group that is read
+	key   string           // the last one read, see shared
+	path  string           // likewise, see pathAndPayload
 
 	events []Event // room for the groups of one event to come
 	dots   []Dot   // room for what they remove
@@ -146,13 +146,13 @@ const eventsAtOnce = 16
 func (r *groupReader) group() Group {
 	n := r.Array(2+EventsMax) - 2
 	t := &r.table
-	t.read(&r.Reader)
+	t.Read(&r.Reader)
 	seq := r.Uint()
-	if n < 1 || n > r.Len()/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || t.n == 0 {
+	if n < 1 || n > r.Len()/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || t.N == 0 {
 		r.Fail("group of %d at %d", n, seq)
 		return nil
 	}
-	t.used = 1 // by the group itself
+	t.Used = 1 // by the group itself
 	var g Group
 	if n == 1 && len(r.events) > 0 {
 		g, r.events = r.events[:0:1], r.events[1:]
@@ -160,13 +160,13 @@ func (r *groupReader) group() Group {
 		g = make(Group, 0, n)
 	}
 	for i := range n {
-		g = append(g, Event{Dot: Dot{Origin: t.id(0), Seq: seq + uint64(i)}})
+		g = append(g, Event{Dot: Dot{Origin: t.ID(0), Seq: seq + uint64(i)}})
 		if r.event(&g[i], g[:i]); r.Err() != nil {
 			return nil
 		}
 	}
-	if t.used != t.n {
-		r.Fail("group's table names %d origins, it uses %d", t.n, t.used)
+	if t.Used != t.N {
+		r.Fail("group's table names %d origins, it uses %d", t.N, t.Used)
 		return nil
 	}
 	return g
@@ -240,7 +240,7 @@ func (r *groupReader) removes(e *Event) {
 	}
 	for range n / 2 {
 		k, m := r.Uint(), r.Uint()
-		d := Dot{Origin: r.table.use(&r.Reader, k), Seq: m}
+		d := Dot{Origin: r.table.Use(&r.Reader, k), Seq: m}
 		if k == 0 {
 			d.Seq = e.Dot.Seq - m
 		}

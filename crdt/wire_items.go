@@ -4,22 +4,23 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/crdt/dots"
 )
 
 // AppendItems appends the encoding of a batch of items, best in the order of a snapshot. An element
 // of a set costs its bytes and about six more.
 func AppendItems(dst []byte, items []*Item) []byte {
-	t := originTable{}
+	t := dots.OriginTable{}
 	blocks := 0
 	for i, it := range items {
-		t.add(it.Dot.Origin)
+		t.Add(it.Dot.Origin)
 		if i == 0 || it.Key != items[i-1].Key {
 			blocks++
 		}
 	}
 	dst = cbor.AppendArray(dst, 1+2*blocks)
-	dst = t.append(dst)
-	last := make([]uint64, t.n)
+	dst = t.Append(dst)
+	last := make([]uint64, t.N)
 	for len(items) > 0 {
 		n, words := 1, itemWords(items[0])
 		for n < len(items) && items[n].Key == items[0].Key {
@@ -29,7 +30,7 @@ func AppendItems(dst []byte, items []*Item) []byte {
 		dst = cbor.AppendBytes(dst, items[0].Key)
 		dst = cbor.AppendArray(dst, words)
 		for _, it := range items[:n] {
-			k := t.index(it.Dot.Origin)
+			k := t.Index(it.Dot.Origin)
 			dst = appendBatched(dst, it, uint64(k), &last[k])
 		}
 		items = items[n:]
@@ -77,9 +78,9 @@ func ReadItems(r *cbor.Reader) []Item {
 		r.Fail("batch of %d parts", n)
 		return nil
 	}
-	t := &originTable{}
-	t.read(r)
-	last := make([]uint64, t.n)
+	t := &dots.OriginTable{}
+	t.Read(r)
+	last := make([]uint64, t.N)
 	var items []Item
 	for range n / 2 {
 		key := string(r.Bytes(KeyMax))
@@ -102,17 +103,17 @@ func ReadItems(r *cbor.Reader) []Item {
 			return nil
 		}
 	}
-	if t.used != t.n {
-		r.Fail("batch's table names %d origins, it uses %d", t.n, t.used)
+	if t.Used != t.N {
+		r.Fail("batch's table names %d origins, it uses %d", t.N, t.Used)
 		return nil
 	}
 	return items
 }
 
 // readBatched reads an item of a block. last holds the seq of the last item of each origin.
-func readBatched(r *cbor.Reader, key string, t *originTable, last []uint64) Item {
+func readBatched(r *cbor.Reader, key string, t *dots.OriginTable, last []uint64) Item {
 	k := r.Uint()
-	o := t.use(r, k/2)
+	o := t.Use(r, k/2)
 	step := r.Int()
 	if r.Err() != nil {
 		return Item{}

@@ -6,6 +6,8 @@
 // [Clock] is a set of dots. It has a [Row] for each origin of which it holds something: a base up to
 // which nothing is missing, and runs above it.
 //
+// A message names each origin once, and then by its number in an [OriginTable].
+//
 // # Origins that are over
 //
 // Incarnations end, and a set that had a row for each of them would grow with the age of a cluster.
