@@ -8,8 +8,9 @@ type keyTable struct {
 	gen    uint64 // of what the writer owns; a snapshot raises it
 	stamps uint64 // the last generation given to a tree
 	tree   keyTree
-	recent keyItems                     // the one sought or changed last, none after it emptied
-	cursor tree.Cursor[*Item, itemPath] // where the transaction looked last: a write there needs no search
+	recent keyItems                      // the one sought or changed last, none after it emptied
+	spot   tree.Spot[keyItems, keyPlace] // where it stands, if that is known
+	cursor tree.Cursor[*Item, itemPath]  // where the transaction looked last: a write there needs no search
 }
 
 // get returns what a key holds. Read only.
@@ -17,17 +18,23 @@ func (t *keyTable) get(key string) keyItems {
 	if t.recent.key() == key {
 		return t.recent
 	}
-	ks := t.tree.Get(key)
+	ks, spot := t.tree.Find(key)
 	if ks != (keyItems{}) {
-		t.recent = ks
+		t.recent, t.spot = ks, spot
 	}
 	return ks
 }
 
 // set makes ks, which is something, what its key holds.
 func (t *keyTable) set(ks keyItems) {
-	if !t.tree.Replace(ks) {
+	none := tree.Spot[keyItems, keyPlace]{}
+	known := t.recent.key() == ks.key()
+	if known && t.spot == none {
+		_, t.spot = t.tree.Find(ks.key())
+	}
+	if !known || !t.tree.Replace(t.recent, ks, t.spot) {
 		t.tree.Set(ks, nil)
+		t.spot = none
 	}
 	t.recent = ks
 }
@@ -96,6 +103,7 @@ func (t *keyTable) branch() keyTable {
 	b := *t
 	b.tree = t.fork()
 	b.gen, b.stamps, b.recent, b.cursor = t.gen, t.stamps, keyItems{}, tree.Cursor[*Item, itemPath]{}
+	b.spot = tree.Spot[keyItems, keyPlace]{}
 	return b
 }
 

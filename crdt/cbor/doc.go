@@ -18,6 +18,8 @@
 // keeps the error. A decoder therefore reads from top to bottom and looks at the error at the end,
 // and before each step of a loop whose length was read.
 //
+// A struct of which CBOR would keep nothing is found by [Unstored].
+//
 // The package knows nothing of what is encoded. It knows no floats, no tags and no indefinite
 // lengths outside of a Mode.
 package cbor

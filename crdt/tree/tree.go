@@ -42,14 +42,28 @@ func (t *Tree[E, P]) Get(place string) (none E) {
 	return none
 }
 
-// Replace enters e if something is at its place, in a leaf that the tree owns: then it owns all
-// nodes on the way. It reports whether that is so.
-func (t *Tree[E, P]) Replace(e E) bool {
-	leaf, i := t.find(placeOf[E, P](e))
-	if leaf == nil || leaf.gen != t.gen {
+// Spot is where an entry was found. It may stand there no more.
+type Spot[E comparable, P Placer[E]] struct {
+	leaf *node[E, P]
+	at   int
+}
+
+// Find is Get, and tells where the entry stands.
+func (t *Tree[E, P]) Find(place string) (e E, at Spot[E, P]) {
+	leaf, i := t.find(place)
+	if leaf == nil {
+		return e, at
+	}
+	return leaf.entries[i], Spot[E, P]{leaf, i}
+}
+
+// Replace enters e in place of what was found at a spot, which stands at the same place, if it is there still, in a
+// leaf that the tree owns: then the tree owns all nodes on the way. It reports whether that is so.
+func (t *Tree[E, P]) Replace(was, e E, at Spot[E, P]) bool {
+	if at.leaf == nil || at.leaf.gen != t.gen || at.at >= int(at.leaf.n) || at.leaf.entries[at.at] != was {
 		return false
 	}
-	leaf.entries[i] = e
+	at.leaf.entries[at.at] = e
 	return true
 }
 

@@ -210,3 +210,51 @@ func TestCheckSinceFindsWhatCheckFinds(t *testing.T) {
 		}
 	}
 }
+
+// TestSpotsGoStale replaces at spots: where the entry is still, and where it was moved, removed or frozen.
+func TestSpotsGoStale(t *testing.T) {
+	var stamps uint64
+	for name, c := range map[string]struct {
+		change func(tree *Tree[*item, byPath])
+		want   bool
+	}{
+		"as it was":      {func(*Tree[*item, byPath]) {}, true},
+		"another behind": {func(tree *Tree[*item, byPath]) { tree.Set(&item{element(31) + "x"}, nil) }, true},
+		"another before": {func(tree *Tree[*item, byPath]) { tree.Set(&item{element(0) + "x"}, nil) }, false},
+		"replaced":       {func(tree *Tree[*item, byPath]) { tree.Set(&item{element(30)}, nil) }, false},
+		"removed":        {func(tree *Tree[*item, byPath]) { tree.Remove(element(30), nil) }, false},
+		"forked":         {func(tree *Tree[*item, byPath]) { tree.Fork(&stamps) }, false},
+		"forked and written": {func(tree *Tree[*item, byPath]) {
+			tree.Fork(&stamps)
+			tree.Set(&item{element(31)}, nil)
+		}, false},
+		"emptied": {func(tree *Tree[*item, byPath]) {
+			for i := range 32 {
+				tree.Remove(element(i), nil)
+			}
+		}, false},
+		"split": {func(tree *Tree[*item, byPath]) {
+			for i := range 64 {
+				tree.Set(&item{element(i/2) + "y" + strconv.Itoa(i)}, nil)
+			}
+		}, false},
+	} {
+		tree := &Tree[*item, byPath]{}
+		for i := range 32 {
+			tree.Set(&item{element(i)}, nil)
+		}
+		was, spot := tree.Find(element(30))
+		c.change(tree)
+		is := tree.Get(element(30))
+		e := &item{element(30)}
+		if got := tree.Replace(was, e, spot); got != c.want {
+			t.Errorf("%s: replaced: %v", name, got)
+		}
+		if c.want {
+			is = e
+		}
+		if err := tree.Check(); err != nil || tree.Get(element(30)) != is {
+			t.Errorf("%s: %v, finds %v", name, err, tree.Get(element(30)))
+		}
+	}
+}
