@@ -57,14 +57,13 @@ func (k *Checker) Check() error {
 
 // checked is contents that were found right. The zero value is none.
 type checked struct {
-	clock  *Clock // nil: none
-	keys   keyTree
-	index  itemIndex
-	count  int
-	bytes  int
-	digest Digest
-	sketch *iblt.Sketch
-
+	clock         *Clock // nil: none
+	keys          keyTree
+	index         itemIndex
+	count         int
+	bytes         int
+	digest        Digest
+	sketch        *iblt.Sketch
 	before, after []*Item // of the key that was compared last; their memory is used again
 }
 

@@ -7,13 +7,10 @@ const touchedMax = 4096
 // returns false when it cannot tell them all: the log does not reach back to some, the clock lacks
 // some, or they are many. The cost is that of the events named.
 func (s *Store) Touched(dots *Clock, fn func(key string)) (all bool) {
-	if dots.Empty() {
-		return true
-	}
 	if !s.clock.Includes(dots) {
 		return false
 	}
-	return s.log.keysOf(dots, s.clock.Minus(dots), fn)
+	return dots.Empty() || s.log.keysOf(dots, s.clock.Minus(dots), fn)
 }
 
 // keysOf calls fn with the keys of the events that dots name, where have is the rest of the clock. It

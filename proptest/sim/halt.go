@@ -27,9 +27,9 @@ func (h *halt) waits() bool { return len(h.late) > 0 && !h.carrying }
 func (p *Process) effect(fn func()) {
 	if p.acts() {
 		fn()
-		return
+	} else {
+		p.halt.keep(fn)
 	}
-	p.halt.keep(fn)
 }
 
 // acts counts an effect of a step, and reports whether it is carried out now. If not, keep takes it.

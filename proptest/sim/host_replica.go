@@ -115,11 +115,11 @@ type step struct {
 func (d *replicaHost) step(in replicator.Input) { d.run(step{in: in}) }
 
 func (s step) take(d *replicaHost) {
-	if s.done == nil {
-		d.d.Step(d.p.Time(), s.in)
-		return
+	if now := d.p.Time(); s.done == nil {
+		d.d.Step(now, s.in)
+	} else {
+		d.d.Call(now, s.id, s.in, func(r effect.Result) { d.p.effect(func() { s.done(r) }) }, nil)
 	}
-	d.d.Call(d.p.Time(), s.id, s.in, func(r effect.Result) { d.p.effect(func() { s.done(r) }) }, nil)
 }
 
 func (d *replicaHost) run(s step) {
@@ -328,9 +328,9 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 	to, lane, own := uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), bytes.Clone(payload)
 	if p.acts() {
 		w.net.Send(p, to, lane, network.ToReplica, d.channel, own)
-		return
+	} else {
+		p.halt.keep(func() { w.net.Send(p, to, lane, network.ToReplica, d.channel, own) })
 	}
-	p.halt.keep(func() { w.net.Send(p, to, lane, network.ToReplica, d.channel, own) })
 }
 
 // laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either

@@ -195,8 +195,7 @@ func newWorld(seed uint64, plan options.Plan, watch trace.Watcher) *World {
 // start boots the first nodes and schedules what is to come.
 func (w *World) start() {
 	for i := range w.opt.Nodes + w.opt.Spare {
-		roles := w.opt.RolesOf(i)
-		addr := fmt.Sprintf("n%d:7946", i)
+		roles, addr := w.opt.RolesOf(i), fmt.Sprintf("n%d:7946", i)
 		w.slots = append(w.slots, &Slot{index: i, addr: addr, roles: roles, disk: newDisk(w, i, roles)})
 	}
 	c := w.chaos

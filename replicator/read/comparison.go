@@ -47,8 +47,9 @@ type vote struct {
 // half a frame.
 const ComparedMax = 64
 
-// sort sorts operations by their keys, as far as there is room, and returns the others.
-func (c *comparison) sort(ops []*operation.Op, bytes int) (rest []*operation.Op) {
+// sort sorts operations by their keys, as far as there is room, and returns the others, in the memory of ops.
+func (c *comparison) sort(ops []*operation.Op, bytes int) []*operation.Op {
+	rest := ops[:0]
 	for at, o := range ops {
 		i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == o.Key })
 		if i < 0 {
@@ -64,6 +65,7 @@ func (c *comparison) sort(ops []*operation.Op, bytes int) (rest []*operation.Op)
 		}
 		c.keys[i].ops = append(c.keys[i].ops, o)
 	}
+	clear(ops[len(rest):])
 	return rest
 }
 

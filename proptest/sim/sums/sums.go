@@ -1,23 +1,25 @@
 package sums
 
 import (
+	"encoding/binary"
+
 	"github.com/zeebo/xxh3"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 )
 
 // Clock hashes a clock.
 func Clock(c *crdt.Clock) [2]uint64 {
-	h := [2]uint64{1, 2}
+	var buf [512]byte
+	b := buf[:0]
 	for r := range c.Ranges() {
 		for _, x := range [4]uint64{uint64(r.Origin), r.First, r.Last, uint64(r.Through)} {
-			h[0] = random.Mix(h[0]*0x9e3779b97f4a7c15 + x)
-			h[1] = random.Mix(h[1]*0xd1342543de82ef95 + x)
+			b = binary.LittleEndian.AppendUint64(b, x)
 		}
 	}
-	return h
+	h := xxh3.Hash128(b)
+	return [2]uint64{h.Hi, h.Lo}
 }
 
 // Items hashes what a snapshot holds, independently of the store's own digest.
