@@ -233,3 +233,30 @@ func BenchmarkWriteAfterSnapshot(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkLoad measures the start of a store from rows in the order of their dots, whose paths or keys are scattered.
+func BenchmarkLoad(b *testing.B) {
+	const rows = 200_000
+	for name, place := range map[string]func(i uint64) (key, path string){
+		"keys=1":    func(i uint64) (string, string) { return "set", fmt.Sprintf("\x02%016x", i) },
+		"keys=rows": func(i uint64) (string, string) { return fmt.Sprintf("%016x", i), "\x02" },
+	} {
+		items, clock, sum := make([]Item, rows), Clock{}, Digest{}
+		for i := range items {
+			it := &items[i]
+			it.Dot = Dot{Origin: 1, Seq: uint64(i + 1)}
+			it.Key, it.Path = place(uint64(i) * 0x9E3779B97F4A7C15)
+			clock.Add(it.Dot)
+			sum = sum.Plus(HashItem(0, it))
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				if err := NewStore(StoreOptions{}).Load(&clock, sum, asRows(items, nil)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows), "ns/row")
+		})
+	}
+}

@@ -64,6 +64,12 @@ func (l *loading) check(it *Item, clock *Clock) error {
 func (l *loading) add(it *Item) {
 	l.key = it.Key
 	ks := l.keys.get(it.Key)
+	if ks == (keyItems{}) && isPlain(it) {
+		ks.only = it
+		l.keys.set(ks)
+		l.enter(ks, it)
+		return
+	}
 	if ks.more == nil || ks.more.big == nil || ks.more.marks != nil {
 		l.insert(it, nil, nil)
 		return
