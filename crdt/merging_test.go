@@ -127,6 +127,20 @@ func (w *mergeWorld) any() {
 	}
 }
 
+// step does some of a merge, of which nothing must show.
+func (w *mergeWorld) step(m *Merging) (done bool, err error) {
+	if done, err = m.Work(1 + w.rng.IntN(3)); err != nil {
+		return false, err
+	}
+	if err := w.here.st.Check(); err != nil {
+		return false, err
+	}
+	if w.here.st.Digest() != w.twin.st.Digest() || !w.here.st.Clock().Equal(w.twin.st.Clock()) {
+		return false, errors.New("the merge shows before it is complete")
+	}
+	return done, nil
+}
+
 // run plays a history, and returns what differs at the end.
 func (w *mergeWorld) run() error {
 	some := func(most int, fn func()) {
@@ -184,14 +198,8 @@ func (w *mergeWorld) run() error {
 				}
 			}
 		}
-		if done, err = m.Work(1 + w.rng.IntN(3)); err != nil {
+		if done, err = w.step(m); err != nil {
 			return err
-		}
-		if err := w.here.st.Check(); err != nil {
-			return err
-		}
-		if w.here.st.Digest() != w.twin.st.Digest() || !w.here.st.Clock().Equal(w.twin.st.Clock()) {
-			return errors.New("the merge shows before it is complete")
 		}
 	}
 	some(6, w.any)
@@ -302,14 +310,8 @@ func (w *mergeWorld) runGroup() error {
 		for range w.rng.IntN(6) {
 			w.any()
 		}
-		if done, err = m.Work(1 + w.rng.IntN(3)); err != nil {
+		if done, err = w.step(m); err != nil {
 			return err
-		}
-		if err := w.here.st.Check(); err != nil {
-			return err
-		}
-		if w.here.st.Digest() != w.twin.st.Digest() || !w.here.st.Clock().Equal(w.twin.st.Clock()) {
-			return errors.New("the group shows before it is complete")
 		}
 	}
 	for range w.rng.IntN(6) {

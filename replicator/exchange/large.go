@@ -114,7 +114,7 @@ func (n *Intake) goOn() {
 			return
 		}
 	}
-	if done, err := l.merge.Work(n.perStep()); err != nil || !done {
+	if done, _ := l.merge.Work(n.perStep()); !done { // Look has checked the events: there is no error
 		return
 	}
 	merge, from := l.merge, l.group[0].Dot.Origin
