@@ -235,8 +235,8 @@ func runChild(what string) error {
 		return failoverChild(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "rollout" && len(words) > 3:
 		return rolloutChild(context.Background(), words[1], words[2], words[3:])
-	case words[0] == "tails" && len(words) > 3:
-		return tails.Guest(context.Background(), words[1], words[2], words[3:])
+	case words[0] == "tails" && len(words) > 4:
+		return tails.Guest(context.Background(), words[1], words[2], words[3], words[4:])
 	case words[0] == "fill" && len(words) == 3:
 		size, err := strconv.Atoi(words[2])
 		if err != nil {

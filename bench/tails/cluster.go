@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coterie-go/coterie/bench/child"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/sharding"
@@ -26,6 +28,8 @@ const (
 	batch  = 1000
 	// logMax is so little that a node which was away for a moment is repaired.
 	logMax = 1000
+	// starved is how long a guest may have no processor, for which others go before it, and stay a member.
+	starved = 30 * time.Second
 )
 
 // cluster is three nodes of this process that serve, and two of processes of their own: one that is restarted,
@@ -42,7 +46,8 @@ const (
 	visiting  = 1
 )
 
-func startCluster(ctx context.Context, dir string) (c *cluster, err error) {
+// startCluster has guests give way to the nodes that serve, or not.
+func startCluster(ctx context.Context, dir string, way giving) (c *cluster, err error) {
 	c = &cluster{nodes: make([]*ddata.Node, serving)}
 	if c.addrs, err = ports.Free(serving + len(c.comes)); err != nil {
 		return nil, err
@@ -67,7 +72,7 @@ func startCluster(ctx context.Context, dir string) (c *cluster, err error) {
 		if err == nil {
 			at := serving + i
 			own := filepath.Join(dir, strconv.Itoa(at))
-			c.comes[i], err = child.Start(ctx, "tails", own, at, strings.Join(c.addrs, " "))
+			c.comes[i], err = child.Start(ctx, "tails", way, own, at, strings.Join(c.addrs, " "))
 		}
 	}
 	if err == nil {
@@ -81,6 +86,7 @@ func startNode(ctx context.Context, dir string, i int, addrs []string) (*ddata.N
 	return ddata.Start(ctx, ddata.Config{
 		Name: "bench", Bind: addrs[i], Seeds: addrs[:serving], BootstrapExpect: serving, Roles: []string{role},
 		Preset: ddata.Local, Dir: dir, DurableKeys: []string{"kept/*"},
+		Timing:      membership.Timing{UnreachableAfter: starved, SelfDownAfter: starved},
 		Replication: settings.Config{LogMax: logMax},
 		Logger:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})

@@ -50,10 +50,15 @@ func (p *Prices) Get(ctx context.Context, product string) (int, error) {
 	})
 }
 
-// Forget removes a price from all nodes: a write to a majority, so that it is gone where a reader asks
-// a majority, too.
+// Forget removes a price from all nodes. A deletion removes what this node has seen, and a price that
+// another has just found may not have come here yet: a majority is asked first. A write to a majority has
+// the price gone where a reader asks a majority, too.
 func (p *Prices) Forget(ctx context.Context, product string) error {
-	return ddata.Delete(ctx, p.data, priceOf(product), ddata.WriteMajority)
+	key := priceOf(product)
+	if _, err := ddata.Get(ctx, p.data, key, ddata.ReadMajority); err != nil {
+		return err
+	}
+	return ddata.Delete(ctx, p.data, key, ddata.WriteMajority)
 }
 
 func main() {
