@@ -190,7 +190,8 @@ func newEqualChecker(set keyspace.Dataset) *equalChecker {
 func (*equalChecker) name() string { return "equal" }
 
 // stepped looks at a replica after some of its steps; at every item the more rarely the more there
-// are, so that the cost of a step is bounded.
+// are, so that the cost of a step is bounded. That a digest is the one of its items the replica's own
+// check has found after each step.
 func (j *equalChecker) stepped(w *World, r *replicaHost) {
 	if r.set != j.set {
 		return
@@ -201,7 +202,7 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 	deep := j.steps >= j.nextDeep
 	if deep {
 		items, _ := r.checker.Weight()
-		j.nextDeep = j.steps + 256 + items/4
+		j.nextDeep = j.steps + 1024 + items
 	}
 	j.look(w, r, deep)
 }
