@@ -176,9 +176,9 @@ type equalChecker struct {
 	nextDeep int // the step from which the items are looked at again
 }
 
-// sighting is what one replica held at a clock.
+// sighting is what one replica held at a clock. There are very many: the collector does not look into them.
 type sighting struct {
-	who    *replicaHost
+	who    uint64 // uid of its process
 	digest crdt.Digest
 	items  uint64 // hash; 0: not taken
 }
@@ -210,7 +210,7 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 	for space := range j.seen {
 		clock, digest := r.m.Content(keyspace.Space(space))
-		now := sighting{who: r, digest: digest}
+		now := sighting{who: r.p.uid, digest: digest}
 		if deep {
 			now.items = sums.Items(r.m.Snapshot(keyspace.Space(space)))
 		}
@@ -223,7 +223,7 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 		if was.digest != now.digest || deep && was.items != now.items {
 			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v",
 				r, keyspace.Space(space), now.digest,
-				now.items, was.digest, was.items, was.who, clock)
+				now.items, was.digest, was.items, w.procs[was.who], clock)
 		}
 	}
 }
