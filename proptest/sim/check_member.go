@@ -102,7 +102,7 @@ func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
 // for good may have taken later views with it. The word gives those up.
 func (w *World) givenUp(v *view.View) bool {
 	for _, p := range w.live {
-		if p.mem.view != nil && p.mem.view.Hash() != v.Hash() {
+		if p.mem.view != nil && !view.Same(p.mem.view, v) {
 			return false
 		}
 	}
