@@ -3,6 +3,7 @@ package message
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
@@ -57,7 +58,14 @@ const _ = uint(cbor.RecordElementsMax - view.MembersMax)
 
 // Append appends the encoding of a message.
 func Append(dst []byte, m Message) []byte {
-	return cbor.Records.MustAppend(append(dst, wireVersion, byte(kindOf(m))), m)
+	dst = append(slices.Grow(dst, smallBytes), wireVersion, byte(kindOf(m)))
+	switch m := m.(type) {
+	case Heartbeat:
+		return m.append(dst)
+	case Grant:
+		return m.append(dst)
+	}
+	return cbor.Records.MustAppend(dst, m)
 }
 
 // Decode decodes a message. It never panics; what it returns shares nothing with b and is
@@ -128,9 +136,9 @@ func decodeKind(k kind, b []byte) (Message, error) {
 	case kindLock:
 		return decodeAs[bootstrap.Locked](b)
 	case kindHeartbeat:
-		return decodeAs[Heartbeat](b)
+		return decodeHeartbeat(b)
 	case kindGrant:
-		return decodeAs[Grant](b)
+		return decodeGrant(b)
 	case kindFetch:
 		return decodeAs[Fetch](b)
 	case kindCommit:
@@ -159,7 +167,13 @@ func decodeKind(k kind, b []byte) (Message, error) {
 
 func decodeAs[M Message](b []byte) (Message, error) {
 	var m M
-	if err := cbor.Records.Decode(b, &m); err != nil {
+	err := cbor.Records.Decode(b, &m)
+	return checked(m, err)
+}
+
+// checked returns a message that was decoded, unless that or the message itself is wrong.
+func checked(m Message, err error) (Message, error) {
+	if err != nil {
 		return nil, err
 	}
 	if err := checkMessage(m); err != nil {

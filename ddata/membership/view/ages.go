@@ -185,14 +185,19 @@ func arrayOf(fields int) byte { return 0x80 | byte(fields) }
 // plain is a View that is encoded field by field.
 type plain View
 
-// MarshalCBOR implements cbor.Marshaler. Views below format.Ages lack the last field.
-func (v *View) MarshalCBOR() ([]byte, error) {
-	b, err := cbor.Records.Append(nil, (*plain)(v))
-	if err == nil && v.Format < format.Ages {
-		b, b[0] = b[:len(b)-1], arrayOf(fieldsBefore) // which is null there
+// Append appends the encoding of the view, the array of its fields in order. Views below format.Ages
+// lack the last field. The view's hash is that of these bytes.
+func (v *View) Append(dst []byte) []byte {
+	at := len(dst)
+	dst = cbor.Records.MustAppend(dst, (*plain)(v))
+	if v.Format < format.Ages {
+		dst, dst[at] = dst[:len(dst)-1], arrayOf(fieldsBefore) // which is null there
 	}
-	return b, err
+	return dst
 }
+
+// MarshalCBOR implements cbor.Marshaler.
+func (v *View) MarshalCBOR() ([]byte, error) { return v.Append(nil), nil }
 
 // UnmarshalCBOR implements cbor.Unmarshaler.
 func (v *View) UnmarshalCBOR(b []byte) error {
