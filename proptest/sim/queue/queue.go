@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"fmt"
-	"math/bits"
-)
+import "fmt"
 
 // Event is something that happens at a virtual time.
 type Event[O any] struct {
@@ -22,13 +19,7 @@ type entry struct {
 // placeBits bounds how many events are scheduled at a time.
 const placeBits = 24
 
-// before returns 1 if an event comes before another, else 0. Which of four comes first, a processor guesses
-// badly: a number spares it the branch. No time is below 0.
-func (e entry) before(o entry) int {
-	_, less := bits.Sub64(e.id, o.id, 0)
-	_, less = bits.Sub64(uint64(e.at), uint64(o.at), less)
-	return int(less)
-}
+func (e entry) before(o entry) bool { return e.at < o.at || e.at == o.at && e.id < o.id }
 
 // Queue is a heap of events with four children per node: fewer levels and better locality than two.
 // The zero value is empty.
@@ -49,7 +40,7 @@ func (q *Queue[O]) Push(at int64, owner O, run func()) {
 	i := len(q.heap) - 1
 	for i > 0 {
 		up := (i - 1) / 4
-		if e.before(q.heap[up]) == 0 {
+		if !e.before(q.heap[up]) {
 			break
 		}
 		q.heap[i] = q.heap[up]
@@ -78,13 +69,13 @@ func (q *Queue[O]) Pop() Event[O] {
 	top, e := q.heap[0], q.heap[last] // e looks for its place from the top on
 	q.heap = q.heap[:last]
 	for i := 0; last > 0; {
-		first := 4*i + 1
-		if first >= last {
-			q.heap[i] = e
-			break
+		least := 4*i + 1
+		for c := least + 1; c <= 4*i+4 && c < last; c++ {
+			if q.heap[c].before(q.heap[least]) {
+				least = c
+			}
 		}
-		least := first + leastOf(q.heap[first:min(first+4, last)])
-		if e.before(q.heap[least]) == 1 {
+		if least >= last || e.before(q.heap[least]) {
 			q.heap[i] = e
 			break
 		}
@@ -96,20 +87,6 @@ func (q *Queue[O]) Pop() Event[O] {
 	q.events[place] = Event[O]{}
 	q.free = append(q.free, place)
 	return next
-}
-
-// leastOf returns which of up to four comes first.
-func leastOf(es []entry) (least int) {
-	if len(es) == 4 {
-		a, b := es[1].before(es[0]), 2+es[3].before(es[2])
-		return a + (b-a)*es[b].before(es[a])
-	}
-	for i := range es {
-		if es[i].before(es[least]) == 1 {
-			least = i
-		}
-	}
-	return least
 }
 
 // Empty reports whether nothing will happen.
