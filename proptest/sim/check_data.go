@@ -148,12 +148,13 @@ func finishSet(w *World, r *replicaHost, b *history.Set) {
 		w.violate("final sets", "%v: %s: %v", r, b.Key, err)
 		return
 	}
+	all := b.Seen(s.All())
 	for _, e := range b.Entries {
 		// A durable write survives whatever happens to processes, for every disk but those of nodes
 		// that left comes back. What a process says that it knows, it shows.
 		kept := b.Durable && e.Local != 0 && !e.Removed && !w.slots[e.Slot].retired
 		kept = kept || !e.Removed && r.knows(b.Key, e.Added)
-		switch found := s.Contains(e.Elem); {
+		switch found := all.Has(e); {
 		case !found && (kept || e.Must(w.now)):
 			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f",
 				r, b.Key, e.Elem, float64(max(e.Acked, e.Local))/1e9)
@@ -189,9 +190,8 @@ func newEqualChecker(set keyspace.Dataset) *equalChecker {
 
 func (*equalChecker) name() string { return "equal" }
 
-// stepped looks at a replica after some of its steps; at every item the more rarely the more there
-// are, so that the cost of a step is bounded. That a digest is the one of its items the replica's own
-// check has found after each step.
+// stepped looks at a replica after some of its steps; at every item the more rarely the more there are, so that the
+// cost of a step is bounded. That a digest is the one of its items the replica's own check finds after each step.
 func (j *equalChecker) stepped(w *World, r *replicaHost) {
 	if r.set != j.set {
 		return

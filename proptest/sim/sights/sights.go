@@ -18,7 +18,7 @@ type sight struct {
 
 // wholeEvery is how many looks at a set there are to one at all its elements. Where that finds something else than
 // was followed, some write has changed memory that states share.
-const wholeEvery = 64
+const wholeEvery = 256
 
 // Look returns the entries of a set that a reader of the replica shows.
 func (s Sights) Look(b *history.Set, now crdt.Reader) (history.Seen, error) {

@@ -14,7 +14,7 @@ import (
 func TestSightsFollow(t *testing.T) {
 	r := crdt.NewReplica(1, crdt.StoreOptions{})
 	b, seen := history.New().Set("v/set/1"), sights.Sights{}
-	for i := range 500 {
+	for i := range 2000 {
 		elem := fmt.Sprint("e", i)
 		b.Add(elem, 0)
 		if _, err := r.Update(b.Key, 0, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
