@@ -12,14 +12,23 @@ func AppendList[E any](dst []byte, all []E, one func(dst []byte, e E) []byte) []
 	return dst
 }
 
+// listAtOnce is how many elements ReadList makes room for before it has read any: an array that is cut
+// off costs no more than what is there of it.
+const listAtOnce = 64
+
 // ReadList reads an array of at most most elements, each of which one reads. Null is a nil slice.
 func ReadList[E any](r *Reader, most int, one func(r *Reader) E) []E {
 	if r.Null() {
 		return nil
 	}
-	all := make([]E, r.Array(most))
-	for i := range all {
-		all[i] = one(r)
+	n := r.Array(most)
+	all := make([]E, 0, min(n, listAtOnce))
+	for range n {
+		e := one(r)
+		if r.Err() != nil {
+			break
+		}
+		all = append(all, e)
 	}
 	return all
 }
