@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"bytes"
 	"math"
 	"slices"
 
@@ -134,6 +135,16 @@ func (l Locked) Append(dst []byte) []byte {
 		return cbor.AppendNull(dst)
 	}
 	return l.View.Append(dst)
+}
+
+// DecodeLocked decodes the message. Its view shares no memory with b.
+func DecodeLocked(b []byte) (l Locked, err error) {
+	if head := cbor.AppendArray(nil, lockedFields); bytes.HasPrefix(b, head) {
+		if v, ok := view.Read(b[len(head):]); ok {
+			return Locked{View: v}, nil
+		}
+	}
+	return l, cbor.Records.Decode(b, &l)
 }
 
 func appendSetting(dst []byte, s Setting) []byte {

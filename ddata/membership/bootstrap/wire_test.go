@@ -133,5 +133,13 @@ func TestLockedIsEncodedAsByReflection(t *testing.T) {
 		if b, want := l.Append(nil), cbor.Records.MustAppend(nil, l); !bytes.Equal(b, want) {
 			t.Errorf("%v\ngot  % x\nwant % x", l, b, want)
 		}
+		if got, err := DecodeLocked(l.Append(nil)); err != nil || !reflect.DeepEqual(got, l) {
+			t.Errorf("%v is decoded as %v: %v", l, got, err)
+		}
+		for n, b := 0, l.Append(nil); n < len(b); n++ {
+			if got, err := DecodeLocked(b[:n]); err == nil {
+				t.Errorf("%d of %d bytes are decoded as %v", n, len(b), got)
+			}
+		}
 	}
 }

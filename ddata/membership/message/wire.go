@@ -139,7 +139,8 @@ func decodeKind(k kind, b []byte) (Message, error) {
 	case kindRefuse:
 		return decodeAs[bootstrap.Refuse](b)
 	case kindLock:
-		return decodeAs[bootstrap.Locked](b)
+		l, err := bootstrap.DecodeLocked(b)
+		return checked(l, err)
 	case kindHeartbeat:
 		return decodeHeartbeat(b)
 	case kindGrant:

@@ -69,15 +69,16 @@ func (v *View) MarshalCBOR() ([]byte, error) { return v.Append(nil), nil }
 
 // UnmarshalCBOR implements cbor.Unmarshaler.
 func (v *View) UnmarshalCBOR(b []byte) error {
-	if read, ok := read(b); ok {
+	if read, ok := Read(b); ok {
 		*v = *read
 		return nil
 	}
 	return (*plain)(v).decode(b)
 }
 
-// read reads a view in the form in which Append writes it, and reports whether the bytes are one.
-func read(b []byte) (*View, bool) {
+// Read reads a view in the form in which Append writes it, and reports whether the bytes are one. The
+// view shares no memory with b.
+func Read(b []byte) (*View, bool) {
 	r := cbor.NewReader(b)
 	n := r.Array(fields)
 	v := &View{Format: readLevel(r), Cluster: ClusterID(r.Uint()), Epoch: Epoch(r.Uint())}

@@ -80,7 +80,7 @@ func TestViewIsEncodedAsByReflection(t *testing.T) {
 		if !bytes.Equal(b, want) {
 			t.Fatalf("%v\ngot  % x\nwant % x", v, b, want)
 		}
-		if got, ok := read(b); !ok || !reflect.DeepEqual(got, v) {
+		if got, ok := Read(b); !ok || !reflect.DeepEqual(got, v) {
 			t.Fatalf("%+v\nwas read as %+v: %t", v, got, ok)
 		}
 		readsAsReflection(t, b)
@@ -99,7 +99,7 @@ func FuzzReadView(f *testing.F) {
 }
 
 func readsAsReflection(t interface{ Fatalf(string, ...any) }, b []byte) {
-	got, ok := read(b)
+	got, ok := Read(b)
 	if !ok {
 		return // reflection decides
 	}
