@@ -14,7 +14,6 @@ import (
 const (
 	heartbeatFields = 10
 	grantFields     = 7
-	serviceFields   = 2
 	smallBytes      = 64 // of a heartbeat without lists at most
 )
 
@@ -23,7 +22,7 @@ func (h Heartbeat) append(dst []byte) []byte {
 	dst = cbor.AppendUints(dst, uint64(h.Cluster), uint64(h.Epoch), h.Tag)
 	dst = cbor.AppendInt(cbor.AppendInt(dst, h.Mono), h.Wall)
 	dst = cbor.AppendUints(dst, uint64(h.Flags), uint64(h.Settled), uint64(h.Moved))
-	return appendServices(appendUIDs(dst, h.Downs), h.Offers)
+	return cbor.AppendList(view.AppendIDs(dst, h.Downs), h.Offers, view.AppendService)
 }
 
 func decodeHeartbeat(b []byte) (Message, error) {
@@ -33,7 +32,7 @@ func decodeHeartbeat(b []byte) (Message, error) {
 		Cluster: view.ClusterID(r.Uint()), Epoch: view.Epoch(r.Uint()), Tag: r.Uint(), Mono: r.Int(), Wall: r.Int(),
 		Flags: report.Flags(r.UintMax(math.MaxUint8)), Settled: view.Epoch(r.Uint()),
 		Moved: uint16(r.UintMax(math.MaxUint16)),
-		Downs: readUIDs(r, DownsMax), Offers: readServices(r),
+		Downs: view.ReadIDs[view.UID](r, DownsMax), Offers: view.ReadServices(r),
 	}
 	return checked(h, r.End())
 }
@@ -53,51 +52,4 @@ func decodeGrant(b []byte) (Message, error) {
 		Granted: r.Bool(), Arbiter: r.Bool(), Closes: r.Bool(),
 	}
 	return checked(g, r.End())
-}
-
-// appendUIDs appends uids, null if there is no list of them.
-func appendUIDs(dst []byte, us []view.UID) []byte {
-	if us == nil {
-		return cbor.AppendNull(dst)
-	}
-	dst = cbor.AppendArray(dst, len(us))
-	for _, u := range us {
-		dst = cbor.AppendUint(dst, u)
-	}
-	return dst
-}
-
-func readUIDs(r *cbor.Reader, most int) []view.UID {
-	if r.Null() {
-		return nil
-	}
-	us := make([]view.UID, r.Array(most))
-	for i := range us {
-		us[i] = view.UID(r.Uint())
-	}
-	return us
-}
-
-// appendServices appends services, null if there is no list of them.
-func appendServices(dst []byte, all []view.Service) []byte {
-	if all == nil {
-		return cbor.AppendNull(dst)
-	}
-	dst = cbor.AppendArray(dst, len(all))
-	for _, s := range all {
-		dst = cbor.AppendText(cbor.AppendText(cbor.AppendArray(dst, serviceFields), s.Role), s.Name)
-	}
-	return dst
-}
-
-func readServices(r *cbor.Reader) []view.Service {
-	if r.Null() {
-		return nil
-	}
-	all := make([]view.Service, r.Array(view.LinesMax))
-	for i := range all {
-		r.Tuple(serviceFields)
-		all[i] = view.Service{Role: r.Text(view.NameMax), Name: r.Text(view.ServiceNameMax)}
-	}
-	return all
 }

@@ -64,6 +64,10 @@ func Append(dst []byte, m Message) []byte {
 		return m.append(dst)
 	case Grant:
 		return m.append(dst)
+	case bootstrap.Probe:
+		return m.Append(dst)
+	case bootstrap.Locked:
+		return m.Append(dst)
 	}
 	return cbor.Records.MustAppend(dst, m)
 }
@@ -128,13 +132,15 @@ func kindOf(m Message) kind {
 func decodeKind(k kind, b []byte) (Message, error) {
 	switch k {
 	case kindProbe:
-		return decodeAs[bootstrap.Probe](b)
+		p, err := bootstrap.DecodeProbe(b)
+		return checked(p, err)
 	case kindJoinReply:
 		return decodeAs[bootstrap.JoinReply](b)
 	case kindRefuse:
 		return decodeAs[bootstrap.Refuse](b)
 	case kindLock:
-		return decodeAs[bootstrap.Locked](b)
+		l, err := bootstrap.DecodeLocked(b)
+		return checked(l, err)
 	case kindHeartbeat:
 		return decodeHeartbeat(b)
 	case kindGrant:

@@ -1,13 +1,11 @@
 package view
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/format"
 )
 
@@ -174,43 +172,4 @@ func (a *Ages) Begin(now time.Time, members []Member, moves uint16) (*Ages, bool
 		}
 	}
 	return &x, true
-}
-
-// fieldsBefore is how many fields the views had before format.Ages: all but the last.
-const fieldsBefore = 16
-
-// arrayOf is the head of a short array.
-func arrayOf(fields int) byte { return 0x80 | byte(fields) }
-
-// plain is a View that is encoded field by field.
-type plain View
-
-// Append appends the encoding of the view, the array of its fields in order. Views below format.Ages
-// lack the last field. The view's hash is that of these bytes.
-func (v *View) Append(dst []byte) []byte {
-	at := len(dst)
-	dst = cbor.Records.MustAppend(dst, (*plain)(v))
-	if v.Format < format.Ages {
-		dst, dst[at] = dst[:len(dst)-1], arrayOf(fieldsBefore) // which is null there
-	}
-	return dst
-}
-
-// MarshalCBOR implements cbor.Marshaler.
-func (v *View) MarshalCBOR() ([]byte, error) { return v.Append(nil), nil }
-
-// UnmarshalCBOR implements cbor.Unmarshaler.
-func (v *View) UnmarshalCBOR(b []byte) error {
-	short := len(b) > 0 && b[0] == arrayOf(fieldsBefore)
-	if short {
-		b = cbor.AppendNull(bytes.Clone(b))
-		b[0] = arrayOf(fieldsBefore + 1)
-	}
-	if err := cbor.Records.Decode(b, (*plain)(v)); err != nil {
-		return err
-	}
-	if short != (v.Format < format.Ages) {
-		return fmt.Errorf("view: its form is not that of format level %d", v.Format)
-	}
-	return nil
 }
