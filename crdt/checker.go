@@ -3,17 +3,16 @@ package crdt
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/coterie-go/coterie/crdt/index"
 	"github.com/coterie-go/coterie/crdt/tree"
 )
 
-// Checker checks a store again and again, for tests and the simulator. It finds what Store.Check does, at
-// the cost of what has changed since the check before: states of a store share the memory of what no write
-// has touched, and what was right there is right still. A write to shared memory would show in nothing
-// else, so every wholeEvery-th check walks over everything.
+// Checker checks a store again and again, for tests and the simulator. It finds what Store.Check does, at the cost of
+// what has changed since the check before: states of a store share the memory of what no write has touched, and what
+// was right there is right still. So are the events that stay in the log. A write to shared memory, or to an old event
+// of the log, would show in nothing else, so every wholeEvery-th check walks over everything.
 type Checker struct {
 	store *Store
 	rule  func(key string) error
@@ -21,6 +20,7 @@ type Checker struct {
 	live  checked
 	next  checked
 	of    *Merging // of next
+	log   rightLog
 }
 
 // wholeEvery is how many checks there are to one that looks at everything.
@@ -39,7 +39,7 @@ func (k *Checker) Weight() (items, bytes int) { return k.store.live.count, k.sto
 func (k *Checker) Check() error {
 	s := k.store
 	if k.n++; k.n%wholeEvery == 0 {
-		k.live, k.next = checked{}, checked{}
+		k.live, k.next, k.log = checked{}, checked{}, rightLog{}
 	}
 	if err := k.live.check(&s.live, s.clock, k.rule); err != nil {
 		return err
@@ -52,63 +52,59 @@ func (k *Checker) Check() error {
 			return err
 		}
 	}
-	return s.log.check(s.clock)
+	return s.log.check(k.live.clock, &k.log)
 }
 
 // checked is contents that were found right. The zero value is none.
 type checked struct {
-	clock         *Clock // nil: none
-	keys          keyTree
-	index         itemIndex
-	count         int
-	bytes         int
-	digest        Digest
-	sketch        *iblt.Sketch
-	before, after []*Item // of the key that was compared last; their memory is used again
+	clock  *Clock // nil: none; it never changes
+	keys   keyTree
+	index  itemIndex
+	count  int
+	bytes  int
+	digest Digest
+	sketch *iblt.Sketch
+	living *Living
+	marked [3]int     // what the marks count
+	last   difference // its memory is used again
 }
 
 // check holds contents against those found right before, and notes them if they are right.
-func (k *checked) check(c *contents, clock *Clock, rule func(key string) error) error {
-	if k.clock == nil || !clock.Includes(k.clock) {
-		if err := c.check(clock); err != nil {
-			return err
+func (k *checked) check(c *contents, clock *Clock, rule func(key string) error) (err error) {
+	same := k.clock != nil && clock.Equal(k.clock)
+	if k.clock == nil || !same && !clock.Includes(k.clock) {
+		if err = c.check(clock); err == nil && rule != nil {
+			c.keys.tree.Ascend("", func(ks keyItems) bool {
+				err = rule(ks.key())
+				return err == nil
+			})
 		}
-		return k.first(c, clock, rule)
+		k.sketch = nil
+	} else {
+		d := &k.last
+		*d = difference{
+			was: k, is: c, clock: clock, rule: rule,
+			came: d.came[:0], went: d.went[:0], before: d.before, after: d.after,
+		}
+		err = d.check()
 	}
-	d := difference{was: k, is: c, clock: clock, rule: rule}
-	opened := tree.Diff(&k.keys, &c.keys.tree, d.key)
-	if n := k.keys.Len() + d.keys; d.failed == nil && n != c.keys.tree.Len() {
-		d.failed = fmt.Errorf("crdt: %d keys of %d", n, c.keys.tree.Len())
+	if err != nil {
+		return err
 	}
-	if d.failed == nil {
-		d.failed = errors.Join(c.keys.tree.CheckSince(&k.keys), d.check(), c.marks.check(&c.keys.tree, c.living))
-	}
-	if d.failed == nil && (opened > 0 || len(d.came)+len(d.went) > 0) {
-		k.keys, k.index = c.keys.fork(), c.index.Snapshot()
-	}
-	k.count, k.bytes, k.digest = c.count, c.bytes, c.digest
-	if !clock.Equal(k.clock) {
+	if !same {
 		k.clock = clock.Clone()
 	}
-	return d.failed
-}
-
-// first notes contents that were found right as a whole.
-func (k *checked) first(c *contents, clock *Clock, rule func(key string) error) (err error) {
-	*k = checked{
-		clock: clock.Clone(), keys: c.keys.fork(), index: c.index.Snapshot(), count: c.count, bytes: c.bytes,
-		digest: c.digest,
+	if !tree.Same(&k.keys, &c.keys.tree) {
+		k.keys = c.keys.fork()
 	}
-	if c.sketch.Sketch != nil {
+	if !index.Same(&k.index, &c.index) {
+		k.index = c.index.Snapshot()
+	}
+	if k.sketch == nil && c.sketch.Sketch != nil {
 		k.sketch = c.sketch.Prefix(c.sketch.Len())
 	}
-	k.keys.Ascend("", func(ks keyItems) bool {
-		if rule != nil {
-			err = rule(ks.key())
-		}
-		return err == nil
-	})
-	return err
+	k.count, k.bytes, k.digest, k.living, k.marked = c.count, c.bytes, c.digest, c.living, c.marks.counts()
+	return nil
 }
 
 // difference is what contents have more or less than those found right before.
@@ -118,68 +114,36 @@ type difference struct {
 	clock  *Clock
 	rule   func(key string) error
 	keys   int // more
-	came   []*Item
-	went   []*Item
 	failed error
+
+	came, went    []*Item
+	before, after []*Item // of the key that was compared last
 }
 
 // key looks at a key that has changed.
-func (d *difference) key(key string) {
-	if d.failed != nil {
+func (d *difference) key(was, is keyItems) {
+	switch none := (keyItems{}); {
+	case d.failed != nil:
 		return
-	}
-	was, is := d.was.keys.Get(key), d.is.keys.tree.Get(key)
-	if was == (keyItems{}) {
+	case was == none:
 		d.keys++
-	}
-	if is == (keyItems{}) {
+	case is == none:
 		d.keys--
-	} else if d.rule != nil {
-		d.failed = d.rule(key)
 	}
-	if d.failed != nil {
-		return
+	if is != (keyItems{}) && d.rule != nil {
+		d.failed = d.rule(is.key())
 	}
-	if large(was) && large(is) && was.kind() == is.kind() {
-		d.failed = d.large(was, is)
-		return
-	}
-	d.compare(was, is)
-	if is != (keyItems{}) {
-		var sum Digest
-		d.failed = d.is.checkKey(is, d.clock, &sum)
-	}
-}
-
-// large reports whether a key has trees of plain items.
-func large(ks keyItems) bool { return ks.more != nil && ks.more.big != nil && ks.more.marks == nil }
-
-// compare notes what has changed in a key, by a look at all of it.
-func (d *difference) compare(was, is keyItems) {
-	a, b := slices.AppendSeq(d.was.before[:0], was.scan("")), slices.AppendSeq(d.was.after[:0], is.scan(""))
-	d.was.before, d.was.after = a, b
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(a) > 0 && len(b) > 0 && a[0] == b[0]:
-			a, b = a[1:], b[1:]
-		case len(b) == 0 || len(a) > 0 && !inOrder(b[0], a[0]):
-			d.went, a = append(d.went, a[0]), a[1:]
-		default:
-			d.came, b = append(d.came, b[0]), b[1:]
-		}
-	}
-}
-
-// large notes what has changed in a large key, and holds what it counts against that.
-func (d *difference) large(was, is keyItems) error {
-	came, went := len(d.came), len(d.went)
-	paths, more := was.paths(), was.more.big.rest.Len()
-	for _, path := range differingPaths(Reader{ks: was}, Reader{ks: is}) {
-		before, now := was.at(path), is.at(path)
-		paths += min(len(now), 1) - min(len(before), 1)
-		more += min(len(now), 2) - min(len(now), 1) - min(len(before), 2) + min(len(before), 1)
-		if err := d.path(is, path, before, now); err != nil {
-			return err
+	came, went, paths := len(d.came), len(d.went), was.paths()
+	same := was.marks() == nil && is.marks() == nil && (was.kind() == is.kind() || was == (keyItems{}))
+	if same && was.large() && is.large() {
+		paths += d.large(was, is)
+	} else {
+		paths += d.compare(was.list(&d.before), is.list(&d.after))
+		if is == (keyItems{}) {
+			return
+		} else if !same || is.large() {
+			d.failed = errors.Join(d.failed, d.is.checkKey(is, d.clock, nil))
+			return
 		}
 	}
 	items, bytes := was.items(), was.bytes()
@@ -187,47 +151,125 @@ func (d *difference) large(was, is keyItems) error {
 		items, bytes = items-1, bytes-it.size()
 	}
 	for _, it := range d.came[came:] {
-		items, bytes = items+1, bytes+it.size()
+		if items, bytes = items+1, bytes+it.size(); d.failed == nil {
+			d.failed = d.is.checkItem(is, it, d.clock)
+		}
+		if !isPlain(it) {
+			d.failed = fmt.Errorf("crdt: key %q has no marks, and holds item %v", is.key(), it)
+		}
 	}
-	big := is.more.big
-	if items != is.items() || paths != is.paths() || bytes != is.bytes() || paths != big.firsts.Len() ||
-		more != big.rest.Len() {
-		return fmt.Errorf("crdt: key %q counts %d items of %d bytes at %d paths, has %d of %d at %d",
+	if d.failed == nil && (items != is.items() || paths != is.paths() || bytes != is.bytes() ||
+		is.large() && paths != is.more.big.firsts.Len() || items < 2 && (items == 0 || is.more != nil)) {
+		d.failed = fmt.Errorf("crdt: key %q counts %d items of %d bytes at %d paths, has %d of %d at %d",
 			is.key(), is.items(), is.bytes(), is.paths(), items, bytes, paths)
 	}
-	err := errors.Join(big.firsts.CheckSince(&was.more.big.firsts), big.rest.CheckSince(&was.more.big.rest))
-	if err != nil {
-		return fmt.Errorf("crdt: key %q: %w", is.key(), err)
-	}
-	return nil
 }
 
-// path notes what has changed at a path of a large key.
-func (d *difference) path(is keyItems, path string, before, now []*Item) error {
-	for _, it := range before {
-		if !slices.Contains(now, it) {
-			d.went = append(d.went, it)
-		}
+// large reports whether a key has trees.
+func (k keyItems) large() bool { return k.more != nil && k.more.big != nil }
+
+// list returns the items by path and dot, in buf if they do not stand side by side.
+func (k keyItems) list(buf *[]*Item) []*Item {
+	if k.more != nil && k.more.big == nil {
+		return k.more.small
 	}
-	for i, it := range now {
-		if it.Path != path || i > 0 && !inOrder(now[i-1], it) {
-			return fmt.Errorf("crdt: at path %q of key %q stand %v", path, is.key(), now)
-		}
-		if slices.Contains(before, it) {
-			continue
-		}
-		if d.came = append(d.came, it); !isPlain(it) {
-			return fmt.Errorf("crdt: key %q has no marks, and holds item %v", is.key(), it)
-		}
-		if err := d.is.checkItem(is, it, d.clock); err != nil {
-			return err
-		}
-	}
-	return nil
+	*buf = (*buf)[:0]
+	k.ascend("", func(it *Item) bool {
+		*buf = append(*buf, it)
+		return true
+	})
+	return *buf
 }
 
-// check holds what is summed up of the keys against what came and went.
+// compare notes what has changed among the items of a key or path, and returns at how many paths more it has some.
+func (d *difference) compare(a, b []*Item) (paths int) {
+	beside := false // something came or went just before
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			if beside {
+				paths += d.begins(b, j) - d.begins(a, i)
+			}
+			i, j, beside = i+1, j+1, false
+		case j == len(b) || i < len(a) && !inOrder(b[j], a[i]):
+			paths -= d.begins(a, i)
+			d.went = append(d.went, a[i])
+			i, beside = i+1, true
+		default:
+			paths += d.begins(b, j)
+			d.came = append(d.came, b[j])
+			j, beside = j+1, true
+		}
+	}
+	return paths
+}
+
+// begins returns 1 if an item of a key is the first at its path, else 0.
+func (d *difference) begins(items []*Item, i int) int {
+	if i == 0 {
+		return 1
+	}
+	if d.failed == nil && !inOrder(items[i-1], items[i]) {
+		d.failed = fmt.Errorf("crdt: item %v stands before %v", items[i-1], items[i])
+	}
+	if items[i-1].Path == items[i].Path {
+		return 0
+	}
+	return 1
+}
+
+// large is compare for the trees of a large key.
+func (d *difference) large(was, is keyItems) (paths int) {
+	a, b := was.more.big, is.more.big
+	if a.rest.Len()+b.rest.Len() == 0 {
+		tree.DiffEntries(&a.firsts, &b.firsts, func(before, now *Item) {
+			if before != nil {
+				d.went = append(d.went, before)
+				paths--
+			}
+			if now != nil {
+				d.came = append(d.came, now)
+				paths++
+			}
+		})
+	} else {
+		more := a.rest.Len()
+		for _, path := range differingPaths(Reader{ks: was}, Reader{ks: is}) {
+			before, now := a.at(path), b.at(path)
+			more += min(len(now), 2) - min(len(now), 1) - min(len(before), 2) + min(len(before), 1)
+			paths += d.compare(before, now)
+		}
+		if more != b.rest.Len() {
+			d.failed = fmt.Errorf("crdt: %d paths with siblings of %d", b.rest.Len(), more)
+		}
+	}
+	if d.failed == nil {
+		d.failed = errors.Join(b.firsts.CheckSince(&a.firsts), b.rest.CheckSince(&a.rest))
+	}
+	return paths
+}
+
+// check looks at the keys that have changed, and holds what is summed up of all against what came and went.
 func (d *difference) check() error {
+	c, k := d.is, d.was
+	tree.DiffEntries(&k.keys, &c.keys.tree, d.key)
+	if d.failed != nil {
+		return d.failed
+	}
+	if n := k.keys.Len() + d.keys; n != c.keys.tree.Len() {
+		return fmt.Errorf("crdt: %d keys of %d", n, c.keys.tree.Len())
+	}
+	if err := errors.Join(c.keys.tree.CheckSince(&k.keys), d.sums()); err != nil {
+		return err
+	}
+	if tree.Same(&k.keys, &c.keys.tree) && k.living == c.living && k.marked == c.marks.counts() {
+		return nil
+	}
+	return c.marks.check(&c.keys.tree, c.living)
+}
+
+// sums holds what is summed up of the keys against what came and went.
+func (d *difference) sums() error {
 	c, sum, bytes := d.is, d.was.digest, d.was.bytes
 	for _, it := range d.went {
 		sum, bytes = sum.Minus(c.hash(it)), bytes-it.size()
@@ -263,13 +305,8 @@ func (d *difference) check() error {
 func (d *difference) sketch() error {
 	c, was := d.is, d.was.sketch
 	if c.sketch.Sketch == nil || was == nil || was.Len() != c.sketch.Len() {
-		if err := c.sketch.check(c.count, c.index.In(d.clock, Dot{})); err != nil {
-			return err
-		}
-		if d.was.sketch = nil; c.sketch.Sketch != nil {
-			d.was.sketch = c.sketch.Prefix(c.sketch.Len())
-		}
-		return nil
+		d.was.sketch = nil
+		return c.sketch.check(c.count, c.index.In(d.clock, Dot{}))
 	}
 	for _, items := range [][]*Item{d.came, d.went} {
 		for _, it := range items {

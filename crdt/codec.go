@@ -16,11 +16,10 @@ import (
 // key unreadable for every node. So is a struct that holds something and has no exported field: it
 // would read back as zero. Other fields that are not exported are left out.
 //
-// Structs match by the names of their fields, so that programs of two versions read each other: a
-// field that only the writer has is left out, one that only the reader has is zero. So a struct
-// reads as any other struct, and a program that reads a value of a newer one, changes it and puts
-// it drops the fields that it does not know. While both run, put under another key what the older
-// one must not change. Whole refuses such a Put by itself.
+// Structs match by the names of their fields, so that programs of two versions read each other: a field that only the
+// writer has is left out, one that only the reader has is zero. So a struct reads as any other struct, and a program
+// that reads a value of a newer one, changes it and puts it drops the fields that it does not know. While both run,
+// put under another key what the older one must not change. Whole refuses such a Put by itself.
 func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	// the static type, by which DecodeValue goes too: an interface that holds a string is CBOR
 	switch any((*V)(nil)).(type) {
@@ -72,9 +71,8 @@ func DecodeValue[V any](s string) (v V, err error) {
 	return v, nil
 }
 
-// decodeByUser decodes s into what v points to. V may have a decoder of its own, and s may be a
-// peer's: what that decoder panics with is an error, or one write would end every process that
-// reads the key.
+// decodeByUser decodes s into what v points to. V may have a decoder of its own, and s may be a peer's: what that
+// decoder panics with is an error, or one write would end every process that reads the key.
 func decodeByUser(decode func([]byte, any) error, s string, v any) (err error) {
 	defer guardDecoder(&err)
 	return decode([]byte(s), v)

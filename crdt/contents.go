@@ -12,9 +12,8 @@ type itemIndex = index.Index[*Item]
 
 // contents is the live items of a store, by key and by dot, and what is summed up of them.
 //
-// Invariants (check): keys and index hold the same items. count is their number, bytes the sum of their
-// sizes, digest that of their hashes, and sketch, if one is kept, the sum of their dots. marks tells of the keys with
-// marks.
+// Invariants (check): keys and index hold the same items. count is their number, bytes the sum of their sizes, digest
+// that of their hashes, and sketch, if one is kept, the sum of their dots. marks tells of the keys with marks.
 type contents struct {
 	seed uint64 // of the hashes
 	planted
@@ -107,8 +106,7 @@ func (c *contents) forget(it *Item, ch *Changes) {
 	ch.drop(it, hidden)
 }
 
-// apply carries out one event that is new. It returns what the event has put, nil if that is
-// nothing.
+// apply carries out one event that is new. It returns what the event has put, nil if that is nothing.
 func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 	if e.Puts {
 		it = &Item{Dot: e.Dot, Key: e.Key, Path: e.Path, Payload: e.Payload}

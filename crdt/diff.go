@@ -8,12 +8,11 @@ import (
 	"github.com/coterie-go/coterie/crdt/tree"
 )
 
-// Diff yields what only one of two states of a key shows: the items of before with false, those of
-// now with true, by path. It costs as much as what differs, in whatever order the two came about
-// and however large the key is: trees of which one was made from the other share what neither has
-// changed, and that is passed over. Where something of the key is hidden, from readers of
-// node-owned items or of folded counts, and where one looks below another prefix, it walks over
-// both.
+// Diff yields what only one of two states of a key shows: the items of before with false, those of now with true, by
+// path. It costs as much as what differs, in whatever order the two came about and however large the key is: trees of
+// which one was made from the other share what neither has changed, and that is passed over. Where something of the
+// key is hidden, from readers of node-owned items or of folded counts, and where one looks below another prefix, it
+// walks over both.
 func Diff(before, now Reader) iter.Seq2[*Item, bool] {
 	return func(yield func(*Item, bool) bool) {
 		if before.ks == now.ks && before.prefix == now.prefix && !before.hides && !now.hides {
@@ -54,8 +53,7 @@ func hasDot(items []*Item, d Dot) bool {
 	return slices.ContainsFunc(items, func(it *Item) bool { return it.Dot == d })
 }
 
-// differingPaths returns, in order, the paths at which the two may differ; all of both when nothing
-// better is known.
+// differingPaths returns, in order, the paths at which the two may differ; all of both when nothing better is known.
 func differingPaths(before, now Reader) (paths []string) {
 	note := func(path string) { paths = append(paths, path) }
 	a, b := before.ks.more, now.ks.more

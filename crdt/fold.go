@@ -7,17 +7,15 @@ import (
 	"slices"
 )
 
-// A GCounter, a PNCounter and each key of a PNCounterMap cost one item per origin that ever
-// counted, and origins come and go. Folding brings those of retired ones down to two: one of their
-// counts stays, the anchor, and beside it, at its path, a folded count takes the place of the
-// others. It is told from the anchor by its dot, which is not of the origin that the path names,
-// and counts only while the anchor lives. Counters in an ORMap are not folded: their paths do not
-// tell where a key of the map ends.
+// A GCounter, a PNCounter and each key of a PNCounterMap cost one item per origin that ever counted, and origins come
+// and go. Folding brings those of retired ones down to two: one of their counts stays, the anchor, and beside it, at
+// its path, a folded count takes the place of the others. It is told from the anchor by its dot, which is not of the
+// origin that the path names, and counts only while the anchor lives. Counters in an ORMap are not folded: their
+// paths do not tell where a key of the map ends.
 //
-// The anchor is there for deletes. A delete removes what it has observed, so that it would miss a
-// folded count that was made at the same time, and give back what it took. But it has observed the
-// anchor, if the folding replica makes sure of that first. Without the anchor the folded count is
-// hidden, and Sweep removes it.
+// The anchor is there for deletes. A delete removes what it has observed, so that it would miss a folded count that
+// was made at the same time, and give back what it took. But it has observed the anchor, if the folding replica makes
+// sure of that first. Without the anchor the folded count is hidden, and Sweep removes it.
 
 // originBytes is the length of an origin in a path.
 const originBytes = 8

@@ -67,16 +67,14 @@ func (k keyItems) goesWith(path string, removes []Dot) bool {
 	return k.only == nil || k.only.Path == path && slices.Contains(removes, k.only.Dot)
 }
 
-// handOut makes sure that the items are never changed again. It costs the next write to a state a
-// copy of its top.
+// handOut makes sure that the items are never changed again. It costs the next write to a state a copy of its top.
 func (k keyItems) handOut() {
 	if k.more != nil {
 		k.more.gen = 0
 	}
 }
 
-// at returns the siblings at path, by dot. The slice may be the key's own: read only, and not
-// beyond the next change.
+// at returns the siblings at path, by dot. The slice may be the key's own: read only, and not beyond the next change.
 func (k keyItems) at(path string) []*Item {
 	if k.more != nil {
 		return k.more.at(path)

@@ -24,12 +24,10 @@ type keyState struct {
 	kind  Kind // of all items; 0: not known, several perhaps
 }
 
-// keySmallMax is how many items the slice holds before trees take over. A set that shrinks keeps
-// them.
+// keySmallMax is how many items the slice holds before trees take over. A set that shrinks keeps them.
 const keySmallMax = 32
 
-// bigKey is the items of a key by path. Siblings are rare, so that all but the one with the lowest
-// dot live apart.
+// bigKey is the items of a key by path. Siblings are rare, so that all but the one with the lowest dot live apart.
 type bigKey struct {
 	firsts tree.Tree[*Item, itemPath]
 	rest   tree.Tree[*siblings, siblingsPath]
@@ -70,8 +68,7 @@ func (k *keyState) searchSmall(path string, d Dot) int {
 	})
 }
 
-// at returns the siblings at path, by dot. The slice may be the key's own: read only, and not
-// beyond the next change.
+// at returns the siblings at path, by dot. The slice may be the key's own: read only, and not beyond the next change.
 func (k *keyState) at(path string) []*Item {
 	if k.big != nil {
 		return k.big.at(path)

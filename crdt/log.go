@@ -11,14 +11,12 @@ import (
 	"github.com/coterie-go/coterie/crdt/ring"
 )
 
-// eventLog keeps groups in the order in which this replica applied them. It keeps their payloads
-// until they are trimmed: an event shipped without the payload that it put would tell the receiver
-// that the item was removed. It shares the items with the keys, and makes groups of them again when
-// they are shipped. Per origin it keeps where that origin's groups stand. So finding what a peer
-// lacks costs what is found.
+// eventLog keeps groups in the order in which this replica applied them. It keeps their payloads until they are
+// trimmed: an event shipped without the payload that it put would tell the receiver that the item was removed. It
+// shares the items with the keys, and makes groups of them again when they are shipped. Per origin it keeps where
+// that origin's groups stand. So finding what a peer lacks costs what is found.
 //
-// Invariants (check): log and floor partition the clock of the store; events and bytes are those of
-// the groups.
+// Invariants (check): log and floor partition the clock of the store; events and bytes are those of the groups.
 type eventLog struct {
 	eventsMax, bytesMax int
 	floor               Clock // the events that are not in the log any more
@@ -91,8 +89,7 @@ func (l *eventLog) open(g Group, size int) *originLog {
 	return ol
 }
 
-// add enters the next event of the group that open has begun. it is what the event has put, nil if
-// that is nothing.
+// add enters the next event of the group that open has begun. it is what the event has put, nil if that is nothing.
 func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
 	p := logged{item: it, of: ol}
 	switch n := len(e.Removes); {
@@ -172,9 +169,8 @@ func (g Group) size() int {
 	return n
 }
 
-// push appends a group, of which apply brings each event to life and returns what it has put. It
-// drops the oldest groups while the log is over its bounds. They go first, so that the rings need
-// not be larger than the bounds.
+// push appends a group, of which apply brings each event to life and returns what it has put. It drops the oldest
+// groups while the log is over its bounds. They go first, so that the rings need not be larger than the bounds.
 func (l *eventLog) push(g Group, apply func(*Event) *Item) {
 	size := min(g.size(), math.MaxInt32)
 	l.shrink(l.eventsMax-len(g), l.bytesMax-size)
@@ -185,8 +181,7 @@ func (l *eventLog) push(g Group, apply func(*Event) *Item) {
 	l.shrink(l.eventsMax, l.bytesMax) // it may be too large by itself
 }
 
-// shrink drops the oldest groups while the log is over bounds. Trimmed places count too: the ring
-// itself is bounded.
+// shrink drops the oldest groups while the log is over bounds. Trimmed places count too: the ring itself is bounded.
 func (l *eventLog) shrink(events, bytes int) {
 	if l.events <= events && l.bytes <= bytes && l.places.Len() <= 2*l.eventsMax {
 		return
@@ -220,8 +215,7 @@ func (l *eventLog) trim(stable *Clock) {
 	l.settle()
 }
 
-// missing returns the groups that a peer lacks, where clock is that of the store; see
-// Store.Missing.
+// missing returns the groups that a peer lacks, where clock is that of the store; see Store.Missing.
 func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, covered bool) {
 	if !peer.Includes(&l.floor) {
 		return nil, false, false
@@ -253,51 +247,77 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 	return gs, false, true
 }
 
-// check recomputes what the log keeps; clock is that of the store.
-func (l *eventLog) check(clock *Clock) error {
-	var logged Clock
-	events := 0
+// rightLog is a log that was found right. It says what that was, and shares nothing with the log.
+type rightLog struct {
+	clock, floor  *Clock // the clock is that of the store
+	end           uint64 // the position of the next event
+	events, bytes int
+}
+
+// check recomputes what the log keeps, clock is that of the store, and notes that it is right. Of what was found
+// right before it looks only at whether it has gone to the floor.
+func (l *eventLog) check(clock *Clock, was *rightLog) error {
+	if was.clock == nil || clock != was.clock && !clock.Includes(was.clock) {
+		*was = rightLog{clock: &Clock{}, floor: &Clock{}}
+	}
+	is := rightLog{clock, was.floor, l.start + uint64(l.places.Len()), l.events, l.bytes}
+	if is == *was && l.floor.Equal(was.floor) {
+		return nil
+	}
+	places, events, bytes, trimmed := 0, 0, 0, was.events
 	for i := range l.places.Len() {
-		it, of := l.places.At(i).item, l.places.At(i).of
-		switch {
-		case it == nil:
-			continue
-		case of.origin != it.Dot.Origin || !logged.Add(it.Dot):
-			return fmt.Errorf("crdt: event %v is in the log twice, or as one of %v", it.Dot, of.origin)
-		case l.floor.Has(it.Dot):
-			return fmt.Errorf("crdt: event %v is in the log and in the floor", it.Dot)
+		if l.places.At(i).item != nil {
+			places++
 		}
-		events++
 	}
-	logged.Join(&l.floor)
-	if !logged.Equal(clock) {
-		return fmt.Errorf("crdt: log and floor make %v, the clock is %v", &logged, clock)
-	}
-	refs, bytes := 0, 0
-	var buf Group
+	all, risen := was.clock.Clone(), l.floor.Minus(was.floor)
 	for _, ol := range l.origins {
+		known, gone := all.Row(ol.origin).Max(), risen.Row(ol.origin).Max()
 		for i := range ol.refs.Len() {
 			r := ol.refs.At(i)
-			buf = l.group(buf[:0], r)
-			if err := ol.check(r, buf); err != nil {
+			if r.pos < was.end {
+				trimmed -= int(r.n)
+			} else if err := l.checkGroup(ol, r); err != nil {
 				return err
 			}
-			refs, bytes = refs+int(r.n), bytes+int(r.bytes)
+			for seq := r.first; seq <= r.last() && (r.pos >= was.end && r.first <= known || r.first <= gone); seq++ {
+				d := Dot{Origin: ol.origin, Seq: seq}
+				if r.pos >= was.end && all.Has(d) || risen.Has(d) {
+					return fmt.Errorf("crdt: event %v is in the log twice, or in the floor", d)
+				}
+			}
+			if r.pos >= was.end {
+				all.AddRange(ol.origin, r.first, r.last())
+				known = max(known, r.last())
+			}
+			events, bytes = events+int(r.n), bytes+int(r.bytes)
 		}
 	}
-	if events != l.events || refs != events || bytes != l.bytes {
+	all.Join(risen)
+	if !all.Equal(clock) || !l.floor.Includes(was.floor) || uint64(trimmed) != risen.And(was.clock).Len() {
+		return fmt.Errorf("crdt: log, with %d events trimmed, and floor %v make %v, the clock is %v",
+			trimmed, &l.floor, all, clock)
+	}
+	if events != l.events || places != events || bytes != l.bytes {
 		return fmt.Errorf("crdt: log counts %d events of %d bytes, has %d, of which groups have %d of %d",
-			l.events, l.bytes, events, refs, bytes)
+			l.events, l.bytes, places, events, bytes)
+	}
+	if *was = is; !risen.Empty() {
+		was.floor = l.floor.Clone()
 	}
 	return nil
 }
 
-// check looks at one group.
-func (ol *originLog) check(r *logRef, g Group) error {
-	for i := range g {
-		if g[i].Dot != (Dot{Origin: ol.origin, Seq: r.first + uint64(i)}) {
+// checkGroup looks at one group.
+func (l *eventLog) checkGroup(ol *originLog, r *logRef) error {
+	var few [4]Event
+	g := Group(few[:0])
+	for i := range uint64(r.n) {
+		p := l.at(r.pos + i)
+		if p.item == nil || p.of != ol || p.item.Dot != (Dot{Origin: ol.origin, Seq: r.first + i}) {
 			return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
 		}
+		g = append(g, p.event())
 	}
 	if size := g.size(); size != int(r.bytes) {
 		return fmt.Errorf("crdt: log of %v: group %d-%d has %d bytes, counted as %d",

@@ -82,9 +82,8 @@ func (c *contents) branch() contents {
 	return b
 }
 
-// Work goes on for at most so many items or events, and reports whether all is done: then Take is due.
-// It counts a large one as several. An error says that an item makes no sense: the merge is over, and
-// has changed nothing.
+// Work goes on for at most so many items or events, and reports whether all is done: then Take is due. It counts a
+// large one as several. An error says that an item makes no sense: the merge is over, and has changed nothing.
 func (m *Merging) Work(most int) (done bool, err error) {
 	if m.store.merging != m {
 		return false, nil
@@ -188,10 +187,7 @@ func (m *Merging) show(l *Living) {
 	}
 }
 
-// check recomputes what the copy maintains. Its items are of the store's clock or the donor's.
-func (m *Merging) check() error { return m.next.check(m.clock()) }
-
-// clock returns the store's clock and the donor's.
+// clock returns the store's clock and the donor's: those of the items of the copy.
 func (m *Merging) clock() *Clock {
 	all := m.store.clock.Clone()
 	all.Join(m.diff.Clock)
@@ -231,8 +227,7 @@ func (m *Merging) Drop() {
 	}
 }
 
-// Take makes the merge part of the store, when Work has reported that all is done. It returns what
-// that has changed.
+// Take makes the merge part of the store, when Work has reported that all is done. It returns what that has changed.
 func (m *Merging) Take() *Merged {
 	s := m.store
 	if s.merging != m || !m.done {

@@ -11,11 +11,10 @@ import (
 // items read it, and a number that no event reaches. Every replica that moves the same items gives
 // them the same dots, so that it does not matter how many of them do so, or when.
 
-// Adopt inserts items of another store as move number n. The clock gets, per origin, the moved dots
-// up to the highest of the items, so that it grows by one run per origin. What the clock has
-// already is left out: it is here, or was removed here. All replicas must adopt the same items
-// under one number. An item that is malformed, or was moved before, is an error, and nothing has
-// changed then. The clock that was joined is returned.
+// Adopt inserts items of another store as move number n. The clock gets, per origin, the moved dots up to the highest
+// of the items, so that it grows by one run per origin. What the clock has already is left out: it is here, or was
+// removed here. All replicas must adopt the same items under one number. An item that is malformed, or was moved
+// before, is an error, and nothing has changed then. The clock that was joined is returned.
 func (r *Replica) Adopt(n uint16, items iter.Seq[*Item], ch *Changes) (*Clock, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%w: a move without a number", ErrMalformed)

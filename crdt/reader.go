@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Reader is an immutable view of one key, or of what lies under one path prefix of it. The zero
-// Reader is empty. Any number of goroutines may use it. Paths given to it are relative to its
-// prefix; those of items are whole.
+// Reader is an immutable view of one key, or of what lies under one path prefix of it. The zero Reader is empty. Any
+// number of goroutines may use it. Paths given to it are relative to its prefix; those of items are whole.
 //
 // It shows neither node-owned items of origins that are not living (Store.SetLiving), nor folded
 // counts without an anchor, nor anything of a permanently deleted key.
@@ -75,8 +74,7 @@ func (r Reader) Items(prefix string) iter.Seq[*Item] {
 	}
 }
 
-// Seek returns the first item whose path is path or behind it, nil when there is none. It costs a
-// descent.
+// Seek returns the first item whose path is path or behind it, nil when there is none. It costs a descent.
 func (r Reader) Seek(path string) (found *Item) {
 	r.ks.ascend(r.join(path), func(it *Item) bool {
 		if !strings.HasPrefix(it.Path, r.prefix) {
@@ -210,8 +208,7 @@ func (r Reader) kindEdges() (first, last *Item) {
 	return first, last
 }
 
-// pathEnd returns the first path behind all those that begin with prefix, "" when nothing is behind
-// them.
+// pathEnd returns the first path behind all those that begin with prefix, "" when nothing is behind them.
 func pathEnd(prefix string) string {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// A map whose entries take several paths puts the key before the rest of each: kind ‖ segment ‖
-// rest. A segment is an element that ends by itself, so that no key's paths begin like another's:
-// elements of fixed width as they are, all others with every zero byte followed by 0xff and a zero
-// and a one at the end. Segments sort like their elements.
+// A map whose entries take several paths puts the key before the rest of each: kind ‖ segment ‖ rest. A segment is an
+// element that ends by itself, so that no key's paths begin like another's: elements of fixed width as they are, all
+// others with every zero byte followed by 0xff and a zero and a one at the end. Segments sort like their elements.
 
 const (
 	segmentZero = 0xff // after a zero byte: the zero byte itself
@@ -48,8 +47,7 @@ func CutSegment[K comparable](s string) (k K, rest string, err error) {
 	return k, s[n:], err
 }
 
-// unescape returns the element of the escaped segment that s begins with, and how many bytes that
-// takes.
+// unescape returns the element of the escaped segment that s begins with, and how many bytes that takes.
 func unescape(s string) (elem string, n int, err error) {
 	var zeros strings.Builder // what stands up to the last zero byte
 	from := 0
@@ -75,17 +73,15 @@ func unescape(s string) (elem string, n int, err error) {
 	}
 }
 
-// SegmentPath returns the path below which a map of the given kind keeps the entry of k: kind ‖
-// segment.
+// SegmentPath returns the path below which a map of the given kind keeps the entry of k: kind ‖ segment.
 func SegmentPath[K comparable](kind Kind, k K) (string, error) {
 	var buf [64]byte
 	b, err := AppendSegment(append(buf[:0], byte(kind)), k)
 	return string(b), err
 }
 
-// keysOf yields the keys below which anything lives, each with its path, in the order of their
-// segments. It costs a descent for each key, whatever lives there. What cannot be decoded is left
-// out.
+// keysOf yields the keys below which anything lives, each with its path, in the order of their segments. It costs a
+// descent for each key, whatever lives there. What cannot be decoded is left out.
 func keysOf[K comparable](r Reader, kind Kind) iter.Seq2[K, string] {
 	return func(yield func(K, string) bool) {
 		it := r.Seek(kind.Path())
@@ -119,9 +115,8 @@ func countKeys[K comparable](r Reader, kind Kind) (n int) {
 	return n
 }
 
-// checkKeys finds a type clash among paths that begin with SegmentPath: another kind, or a first
-// key that is no K. rest is what follows the first key, at whose path first is; first is "" when
-// nothing lives here.
+// checkKeys finds a type clash among paths that begin with SegmentPath: another kind, or a first key that is no K.
+// rest is what follows the first key, at whose path first is; first is "" when nothing lives here.
 func checkKeys[K comparable](r Reader, kind Kind) (first, rest string, err error) {
 	if err := r.CheckKind(kind); err != nil {
 		return "", "", err

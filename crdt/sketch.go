@@ -10,9 +10,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
-// A sketch of the live dots lets two stores find in which dots they differ, at a cost that goes
-// with the difference. Only dots that are in both clocks need it: those that one clock lacks are
-// found by ranges of the dot index.
+// A sketch of the live dots lets two stores find in which dots they differ, at a cost that goes with the difference.
+// Only dots that are in both clocks need it: those that one clock lacks are found by ranges of the dot index.
 
 // sketchFromDefault is how many live items make it worth while to keep a sketch current: making one
 // for fewer takes about a millisecond.
@@ -25,8 +24,7 @@ type dotHash struct {
 	weak bool // the defect WeakSketch: dots of one origin have numbers in common
 }
 
-// hashOf returns the hash of the n-th key of a store's sketches. The sketch that is kept current
-// has the key 0.
+// hashOf returns the hash of the n-th key of a store's sketches. The sketch that is kept current has the key 0.
 func (o *StoreOptions) hashOf(n uint64) dotHash {
 	seed := iblt.NewKey(o.DigestSeed)
 	return dotHash{key: iblt.NewKey(seed.Mix(n)), weak: o.Planted(defect.WeakSketch)}
@@ -39,8 +37,7 @@ func (h *dotHash) id(d Dot) uint64 {
 	return h.key.Mix(uint64(d.Origin)) ^ d.Seq
 }
 
-// keptSketch is the sketch of all live dots that follows every change, while there are enough of
-// them.
+// keptSketch is the sketch of all live dots that follows every change, while there are enough of them.
 type keptSketch struct {
 	*iblt.Sketch // nil: not kept now
 	hash         dotHash
@@ -146,9 +143,8 @@ func (k *Sketcher) Done() bool { return k.done }
 // Cells returns the cells of the finished sketch. They must not be modified.
 func (k *Sketcher) Cells() []iblt.Cell { return k.out.Cells() }
 
-// DotFinder leads from the numbers in a sketch back to dots of a clock. Of an origin that is over it
-// finds no dots above those that are alive at its moment: a sketch that has one does not decode, and
-// the stores go another way.
+// DotFinder leads from the numbers in a sketch back to dots of a clock. Of an origin that is over it finds no dots
+// above those that are alive at its moment: a sketch that has one does not decode, and the stores go another way.
 type DotFinder struct {
 	hash   dotHash
 	within *Clock

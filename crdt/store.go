@@ -19,8 +19,7 @@ type StoreOptions struct {
 	// SketchCells is the number of cells of the sketch of live dots that is kept current, at most
 	// iblt.CellsMax. Default: none is kept.
 	SketchCells int
-	// SketchFrom is from how many live items on it is kept; for fewer it is made when it is needed.
-	// Default 8,192.
+	// SketchFrom is from how many live items on it is kept; for fewer it is made when it is needed. Default 8,192.
 	SketchFrom int
 
 	planted
@@ -32,9 +31,8 @@ type planted = defect.Set
 // Store holds the live items, the clock of applied events, the log and the digest of one space. It
 // belongs to one goroutine; Snapshots and Readers taken from it may be read by any.
 //
-// Invariants (Check): every live item's dot is in the clock; the log and the floor partition the
-// clock; the digest is the sum of the hashes of the live items, the sketch, if one is kept, of
-// their dots.
+// Invariants (Check): every live item's dot is in the clock; the log and the floor partition the clock; the digest is
+// the sum of the hashes of the live items, the sketch, if one is kept, of their dots.
 type Store struct {
 	opt    StoreOptions
 	clock  *Clock
@@ -107,8 +105,7 @@ func (s *Store) Bytes(key string) int {
 	return s.live.keys.get(key).bytes()
 }
 
-// View returns the immutable state of one key. It costs the next write to that key a copy of its
-// top.
+// View returns the immutable state of one key. It costs the next write to that key a copy of its top.
 func (s *Store) View(key string) Reader {
 	ks := s.live.keys.get(key)
 	ks.handOut()
@@ -118,8 +115,7 @@ func (s *Store) View(key string) Reader {
 // Peek is View for reads that end before the next change of the store. It costs nothing.
 func (s *Store) Peek(key string) Reader { return s.live.view(s.live.keys.get(key)) }
 
-// Snapshot returns the immutable state of the whole store; the same one as before when nothing has
-// changed.
+// Snapshot returns the immutable state of the whole store; the same one as before when nothing has changed.
 func (s *Store) Snapshot() *Snapshot {
 	if s.snap == nil {
 		s.snap = s.live.snapshot(s.clock)
@@ -133,8 +129,7 @@ func (s *Store) String() string {
 		s.live.keys.tree.Len(), s.Len(), s.clock, s.Floor(), s.LogLen(), s.Digest())
 }
 
-// changing makes the clock the writer's own and forgets the last snapshot. Every change begins with
-// it.
+// changing makes the clock the writer's own and forgets the last snapshot. Every change begins with it.
 func (s *Store) changing() {
 	s.snap = nil
 	if s.pinned {
@@ -143,15 +138,13 @@ func (s *Store) changing() {
 	}
 }
 
-// Trim drops log entries whose dots stable contains: what all peers that count have. The floor
-// rises accordingly.
+// Trim drops log entries whose dots stable contains: what all peers that count have. The floor rises accordingly.
 func (s *Store) Trim(stable *Clock) { s.log.trim(stable) }
 
-// Missing returns the groups that a peer with the given clock lacks, in the order in which this
-// replica applied them, so that any prefix can be applied. It stops after about maxBytes, but not
-// before one group; more says that it did. covered is false when the log does not reach back far
-// enough; then there are no groups and the peer needs a repair. The cost is that of what is
-// returned, not of the log.
+// Missing returns the groups that a peer with the given clock lacks, in the order in which this replica applied them,
+// so that any prefix can be applied. It stops after about maxBytes, but not before one group; more says that it did.
+// covered is false when the log does not reach back far enough; then there are no groups and the peer needs a repair.
+// The cost is that of what is returned, not of the log.
 func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bool) {
 	gs, more, covered = s.log.missing(peer, s.clock, maxBytes)
 	if s.opt.Planted(defect.BareFactWithoutRemover) {
@@ -164,14 +157,4 @@ func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bo
 
 // Check recomputes everything that the store maintains and returns what differs. It costs a walk
 // over items and log: for tests and the simulator.
-func (s *Store) Check() error {
-	if err := s.live.check(s.clock); err != nil {
-		return err
-	}
-	if s.merging != nil {
-		if err := s.merging.check(); err != nil {
-			return err
-		}
-	}
-	return s.log.check(s.clock)
-}
+func (s *Store) Check() error { return NewChecker(s, nil).Check() }

@@ -6,13 +6,12 @@ const sweepScanMax = 1 << 14
 // sweeping is where the next Sweep goes on.
 type sweeping struct{ key, path string }
 
-// Sweep removes what no reader is shown any more, in one group of at most most items: node-owned
-// items of origins that are not living, what a DeleteForever had not observed, and folded counts
-// without an anchor. Of markers put at the same time it makes one new marker, which removes them
-// all: to keep one of them would take the other from a replica that has not heard of the kept one
-// yet. Any replica may sweep at any time; one is enough. A nil group with more says that this much
-// was looked at in vain. Only a caller that knows that the origins that are not living will not
-// come back may call it.
+// Sweep removes what no reader is shown any more, in one group of at most most items: node-owned items of origins
+// that are not living, what a DeleteForever had not observed, and folded counts without an anchor. Of markers put at
+// the same time it makes one new marker, which removes them all: to keep one of them would take the other from a
+// replica that has not heard of the kept one yet. Any replica may sweep at any time; one is enough. A nil group with
+// more says that this much was looked at in vain. Only a caller that knows that the origins that are not living will
+// not come back may call it.
 func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 	s, at := r.st, &r.sweep
 	key, ok := s.live.marks.next(at.key)
@@ -42,8 +41,7 @@ func (r *Replica) Sweep(most int, ch *Changes) (g Group, more bool, err error) {
 // Littered reports whether Sweep may find something.
 func (s *Store) Littered() bool { return s.live.marks.littered() }
 
-// hidden looks for what can go from where at stands on, and reports whether it came to the end of
-// the key.
+// hidden looks for what can go from where at stands on, and reports whether it came to the end of the key.
 func (at *sweeping) hidden(ks keyItems, l *Living, most int) (dots []Dot, done bool) {
 	deleted := ks.marks().isDeleted()
 	looked := 0

@@ -10,17 +10,15 @@ const (
 	firstWins race = -1
 )
 
-// timedWrite is one write of a last- or first-writer type, decoded from an item whose payload is
-// timestamp ‖ value.
+// timedWrite is one write of a last- or first-writer type, decoded from an item whose payload is timestamp ‖ value.
 type timedWrite struct {
 	ts     Timestamp
 	origin Origin
 	value  string
 }
 
-// beats reports whether w wins over v: the last by timestamp, then by origin, then by bytes, or the
-// first in that very order. The order is total among writes that differ, so all replicas that hold
-// the same writes agree.
+// beats reports whether w wins over v: the last by timestamp, then by origin, then by bytes, or the first in that
+// very order. The order is total among writes that differ, so all replicas that hold the same writes agree.
 func (w timedWrite) beats(v timedWrite, rc race) bool {
 	c := cmp.Or(w.ts.Compare(v.ts), cmp.Compare(w.origin, v.origin), cmp.Compare(w.value, v.value))
 	return c*int(rc) > 0
@@ -32,8 +30,7 @@ func decodeWrite(it *Item) (w timedWrite, ok bool) {
 	return w, ok
 }
 
-// winner returns the winning write at path. Payloads that cannot be decoded lose against all
-// others.
+// winner returns the winning write at path. Payloads that cannot be decoded lose against all others.
 func winner(r Reader, path string, rc race) (win timedWrite, ok bool) {
 	if it, alone := r.ks.one(r.join(path)); alone {
 		if it == nil {

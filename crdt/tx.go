@@ -37,8 +37,7 @@ type txCore struct {
 // Origin returns the origin of the events that are being made.
 func (t *Tx) Origin() Origin { return t.origin }
 
-// Wall returns the wall time in nanoseconds that the caller of Update gave; 0 means that time is
-// only logical.
+// Wall returns the wall time in nanoseconds that the caller of Update gave; 0 means that time is only logical.
 func (t *Tx) Wall() int64 { return t.wall }
 
 // Last returns the dot of the last event that was made, the zero Dot if none was. It costs nothing,
@@ -53,8 +52,7 @@ func (t *Tx) Last() Dot {
 // Key returns the key that is being updated.
 func (t *Tx) Key() string { return t.key }
 
-// Under returns a handle of the same transaction whose paths are relative to prefix, for types that
-// nest.
+// Under returns a handle of the same transaction whose paths are relative to prefix, for types that nest.
 func (t *Tx) Under(prefix string) *Tx {
 	return &Tx{txCore: t.txCore, serial: t.serial, prefix: t.prefix + prefix}
 }
@@ -97,9 +95,8 @@ func (t *Tx) Has(path string) bool { return t.peek().Has(path) }
 // during the walk do not change it.
 func (t *Tx) Items(prefix string) iter.Seq[*Item] { return t.Reader().Items(prefix) }
 
-// Put makes an event that puts payload at path and drops the items that removes names, all of which
-// the transaction must have observed. Siblings that removes does not name stay. Put takes the slice
-// over.
+// Put makes an event that puts payload at path and drops the items that removes names, all of which the transaction
+// must have observed. Siblings that removes does not name stay. Put takes the slice over.
 func (t *Tx) Put(path, payload string, removes []Dot) error {
 	return t.add(Event{Key: t.key, Path: t.join(path), Puts: true, Payload: payload, Removes: removes})
 }
@@ -109,8 +106,7 @@ func (t *Tx) Replace(path, payload string) error {
 	return t.Put(path, payload, t.dotsAt(path))
 }
 
-// dotsAt returns the dots of the siblings at path, and leaves a cursor there for the write that
-// follows.
+// dotsAt returns the dots of the siblings at path, and leaves a cursor there for the write that follows.
 func (t *Tx) dotsAt(path string) []Dot {
 	ks := t.live()
 	if ks == (keyItems{}) {
@@ -236,8 +232,7 @@ func (c *txCore) made(d Dot) *Event {
 	return &c.events[d.Seq-c.events[0].Dot.Seq]
 }
 
-// state returns what reads see. The overlay with the own writes is made when a read first follows a
-// write.
+// state returns what reads see. The overlay with the own writes is made when a read first follows a write.
 func (c *txCore) state() keyItems {
 	for ; c.synced < len(c.events); c.synced++ {
 		c.overlay(&c.events[c.synced])

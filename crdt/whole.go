@@ -9,16 +9,14 @@ import (
 
 // State is a user's own replicated type that is kept as a whole.
 //
-// Laws: Merge is commutative, associative and idempotent, and what it returns contains both sides:
-// merging never loses anything. It modifies neither side, never panics, and depends on nothing
-// else. If it panics all the same, the read or the Put is ErrPanic. S survives AppendValue and
-// DecodeValue, which encode as CBOR unless S has a MarshalCBOR and UnmarshalCBOR of its own, and
-// equal values encode to equal bytes. proptest checks such laws.
+// Laws: Merge is commutative, associative and idempotent, and what it returns contains both sides: merging never
+// loses anything. It modifies neither side, never panics, and depends on nothing else. If it panics all the same, the
+// read or the Put is ErrPanic. S survives AppendValue and DecodeValue, which encode as CBOR unless S has a
+// MarshalCBOR and UnmarshalCBOR of its own, and equal values encode to equal bytes. proptest checks such laws.
 //
-// A later version of S may add fields, whose zero Merge must take for nothing. A program that does
-// not know them reads the rest, and its Put is refused while they are there; an S with an
-// UnmarshalCBOR of its own must keep or refuse what it does not know. A change of another sort
-// needs a Kind of its own.
+// A later version of S may add fields, whose zero Merge must take for nothing. A program that does not know them
+// reads the rest, and its Put is refused while they are there; an S with an UnmarshalCBOR of its own must keep or
+// refuse what it does not know. A change of another sort needs a Kind of its own.
 type State[S any] interface {
 	// Kind returns a kind of the type's own, KindUser or above, for the zero S too.
 	Kind() Kind
@@ -41,10 +39,9 @@ func (Whole[S]) Kind() Kind {
 	return s.Kind()
 }
 
-// View reads and merges the values. A key that holds another type, or one value that does not
-// decode as S, is ErrTypeClash: to leave that one out would lose it at the next write. So is a kind
-// below KindUser. A Merge that panics is ErrPanic. Fields that S does not have are left out, see
-// State.
+// View reads and merges the values. A key that holds another type, or one value that does not decode as S, is
+// ErrTypeClash: to leave that one out would lose it at the next write. So is a kind below KindUser. A Merge that
+// panics is ErrPanic. Fields that S does not have are left out, see State.
 func (Whole[S]) View(r Reader) (Whole[S], error) { return readWhole(r, DecodeValue[S]) }
 
 // readWhole is View by a given decoder.

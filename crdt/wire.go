@@ -9,9 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt/origins"
 )
 
-// Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders
-// accept no other. They carry no version; the message or row around them does. Package dots has the
-// form of clocks.
+// Wire and row forms, all core-deterministic CBOR: one value has one encoding, and the decoders accept no other. They
+// carry no version; the message or row around them does. Package dots has the form of clocks.
 //
 //	group  [origins, seq, event…]       origins: table in order of first use, its own first; seq: of the first event
 //	       []                           the empty group, of an Update that changed nothing; not where ReadGroups reads
@@ -39,9 +38,8 @@ func DecodeClock(b []byte) (*Clock, error) {
 // malformed wraps the fault of a reader.
 func malformed(err error) error { return fmt.Errorf("%w: %w", ErrMalformed, err) }
 
-// AppendGroup appends the encoding of g. The empty group, which an Update returns that changed
-// nothing, has an encoding too: DecodeGroup reads it. ReadGroups refuses it, as no peer has a use
-// for a group without an event.
+// AppendGroup appends the encoding of g. The empty group, which an Update returns that changed nothing, has an
+// encoding too: DecodeGroup reads it. ReadGroups refuses it, as no peer has a use for a group without an event.
 func AppendGroup(dst []byte, g Group) []byte {
 	if len(g) == 0 {
 		return append(dst, emptyGroup...)
@@ -140,8 +138,7 @@ type groupReader struct {
 	dots   []Dot   // room for what they remove
 }
 
-// eventsAtOnce is how many groups of one event share an allocation. They come and leave the log
-// together.
+// eventsAtOnce is how many groups of one event share an allocation. They come and leave the log together.
 const eventsAtOnce = 16
 
 // group reads a group that has an event.
@@ -258,8 +255,7 @@ func shared(raw []byte, last *string) string {
 	return *last
 }
 
-// twoStrings copies two byte strings in one allocation. both is their encodings, the one after the
-// other.
+// twoStrings copies two byte strings in one allocation. both is their encodings, the one after the other.
 func twoStrings(both, a, b []byte) (string, string) {
 	if len(b) == 0 {
 		return string(a), ""

@@ -3,9 +3,12 @@ package index
 // Diff calls fn with what stands at each dot at which two states differ, before and now, by dots. The zero E
 // says that nothing does. It costs what differs: nodes that both share are passed over.
 func Diff[E comparable](before, now *Index[E], fn func(before, now E)) {
-	none := &row[E]{}
+	if Same(before, now) {
+		return
+	}
+	d := difference[E]{fn: fn, none: &row[E]{}}
 	for i, j := 0, 0; i < len(before.rows) || j < len(now.rows); {
-		was, is := none, none
+		was, is := d.none, d.none
 		if j == len(now.rows) || i < len(before.rows) && before.rows[i].origin <= now.rows[j].origin {
 			was = &before.rows[i]
 		}
@@ -13,12 +16,17 @@ func Diff[E comparable](before, now *Index[E], fn func(before, now E)) {
 			is = &now.rows[j]
 			j++
 		}
-		if was != none {
+		if was != d.none {
 			i++
 		}
 		levels := max(was.levels, is.levels)
-		was.raised(levels).diff(is.raised(levels), levels, fn)
+		d.nodes(was.raised(levels), is.raised(levels), levels)
 	}
+}
+
+// Same reports whether two states are seen to hold the same at once, as they share all their memory.
+func Same[E comparable](a, b *Index[E]) bool {
+	return len(a.rows) == len(b.rows) && (len(a.rows) == 0 || &a.rows[0] == &b.rows[0])
 }
 
 // raised returns the row as a node with so many levels below it.
@@ -30,8 +38,14 @@ func (r *row[E]) raised(levels uint) *node[E] {
 	return n
 }
 
-// diff calls fn with what stands at the dots at which two nodes differ.
-func (n *node[E]) diff(now *node[E], level uint, fn func(before, now E)) {
+// difference is what a Diff needs all the way.
+type difference[E comparable] struct {
+	fn   func(before, now E)
+	none *row[E] // empty
+}
+
+// nodes calls fn with what stands at the dots at which two nodes differ.
+func (d *difference[E]) nodes(n, now *node[E], level uint) {
 	if n == now || n.shares(now) {
 		return
 	}
@@ -40,14 +54,16 @@ func (n *node[E]) diff(now *node[E], level uint, fn func(before, now E)) {
 		bit := set & -set
 		was, is := n.bits&bit != 0, now.bits&bit != 0
 		if level > 0 {
-			a, b := &node[E]{}, &node[E]{}
+			a, b := &d.none.root, &d.none.root
 			if was {
 				a = n.kids[i]
 			}
 			if is {
 				b = now.kids[j]
 			}
-			a.diff(b, level-1, fn)
+			if a != b {
+				d.nodes(a, b, level-1)
+			}
 		} else {
 			var a, b E
 			if was {
@@ -57,7 +73,7 @@ func (n *node[E]) diff(now *node[E], level uint, fn func(before, now E)) {
 				b = now.items[j]
 			}
 			if a != b {
-				fn(a, b)
+				d.fn(a, b)
 			}
 		}
 		if was {

@@ -50,9 +50,11 @@ func (n *node[E, P]) checkOwn(prefix, high string, from, to int) (string, error)
 	if int(n.skip) > len(prefix) {
 		prefix = n.low[:n.skip]
 	}
-	for i := range int(n.n) {
-		if i > 0 && i < from || i > to && i < int(n.n)-1 { // the ends hold them to prefix and high
-			continue
+	for i := 0; i < int(n.n); i++ {
+		if i == 1 { // the ends hold to prefix and high what stands between
+			i = max(i, min(from, int(n.n)-1))
+		} else if i > to {
+			i = max(i, int(n.n)-1)
 		}
 		p, prev := n.at(i), n.low
 		if i > 0 {

@@ -11,20 +11,21 @@ type piece[E comparable, P Placer[E]] struct {
 // pieces are what is left of one side, the next one last.
 type pieces[E comparable, P Placer[E]] []piece[E, P]
 
-func piecesOf[E comparable, P Placer[E]](t *Tree[E, P]) pieces[E, P] {
+// with adds a tree, to be looked at next.
+func (p pieces[E, P]) with(t *Tree[E, P]) pieces[E, P] {
 	if t.root == nil {
-		return nil
+		return p
 	}
-	return pieces[E, P]{{at: t.root.low, node: t.root, height: t.root.height()}}
+	return append(p, piece[E, P]{at: t.root.low, node: t.root, height: t.root.height()})
 }
 
 // open takes the next piece away, and leaves in its place what a node holds, without so many at its front
 // and at its back.
-func (p *pieces[E, P]) open(front, back int) {
-	top := (*p)[len(*p)-1]
-	*p = (*p)[:len(*p)-1]
+func (p pieces[E, P]) open(front, back int) pieces[E, P] {
+	top := p[len(p)-1]
+	p = p[:len(p)-1]
 	if top.node == nil {
-		return
+		return p
 	}
 	for i := int(top.node.n) - 1 - back; i >= front; i-- {
 		next := piece[E, P]{at: top.node.at(i), height: top.height - 1}
@@ -33,16 +34,9 @@ func (p *pieces[E, P]) open(front, back int) {
 		} else {
 			next.entry = top.node.entries[i]
 		}
-		*p = append(*p, next)
+		p = append(p, next)
 	}
-}
-
-// openBoth takes the next pieces away, which are nodes of one height, and leaves what they hold in their
-// places. What both hold at their ends is left out: it differs in nothing.
-func openBoth[E comparable, P Placer[E]](x, y *pieces[E, P]) {
-	front, back := x.next().node.sameEnds(y.next().node)
-	x.open(front, back)
-	y.open(front, back)
+	return p
 }
 
 // sameEnds returns how many at the front, and at the back of the rest, are those of another node of its height.
@@ -74,44 +68,65 @@ func (n *node[E, P]) sameAt(i int, o *node[E, P], j int) bool {
 }
 
 // Diff calls fn with the places at which two trees differ, in order, and says how many nodes
-// it has opened. Both sides are walked in step: what both share comes up on both at the same time,
-// as long as the side that is behind, or whose node is higher, is opened first.
+// it has opened.
 func Diff[E comparable, P Placer[E]](before, now *Tree[E, P], fn func(place string)) (opened int) {
-	sides := [2]pieces[E, P]{piecesOf(before), piecesOf(now)}
-	open := func(side int) {
-		s := &sides[side]
-		if (*s)[len(*s)-1].node != nil {
-			opened++
+	return DiffEntries(before, now, func(was, is E) {
+		var none E
+		if is == none {
+			is = was
 		}
-		s.open(0, 0)
+		fn(placeOf[E, P](is))
+	})
+}
+
+// fewPieces is how many pieces are left at a time, mostly: of two trees of which few changes made one from the other.
+const fewPieces = 8
+
+// DiffEntries is Diff, and tells what stands at a place before and now, the zero E where nothing does. Both sides are
+// walked in step: what both share comes up on both at the same time, as long as the side that is behind, or
+// whose node is higher, is opened first.
+func DiffEntries[E comparable, P Placer[E]](before, now *Tree[E, P], fn func(was, is E)) (opened int) {
+	if before.root == now.root {
+		return 0
 	}
+	var none E
+	var few [2][fewPieces]piece[E, P]
+	left, right := pieces[E, P](few[0][:0]).with(before), pieces[E, P](few[1][:0]).with(now)
 	for {
-		x, y := sides[0].next(), sides[1].next()
+		x, y := left.next(), right.next()
+		first := true // to be opened
 		switch {
 		case x == nil && y == nil:
 			return opened
 		case y == nil || x != nil && x.at < y.at:
 			if x.node == nil {
-				fn(x.at)
+				fn(x.entry, none)
 			}
-			open(0)
 		case x == nil || y.at < x.at:
-			if y.node == nil {
-				fn(y.at)
+			if first = false; y.node == nil {
+				fn(none, y.entry)
 			}
-			open(1)
 		case x.node == y.node:
 			if x.node == nil && x.entry != y.entry {
-				fn(x.at)
+				fn(x.entry, y.entry)
 			}
-			sides[0], sides[1] = sides[0][:len(sides[0])-1], sides[1][:len(sides[1])-1]
+			left, right = left[:len(left)-1], right[:len(right)-1]
+			continue
 		case x.node != nil && y.node != nil && x.height == y.height:
 			opened += 2
-			openBoth(&sides[0], &sides[1])
-		case y.node == nil || x.node != nil && x.height >= y.height:
-			open(0)
+			front, back := x.node.sameEnds(y.node) // which differ in nothing
+			left, right = left.open(front, back), right.open(front, back)
+			continue
 		default:
-			open(1)
+			first = y.node == nil || x.node != nil && x.height >= y.height
+		}
+		if first && x.node != nil || !first && y.node != nil {
+			opened++
+		}
+		if first {
+			left = left.open(0, 0)
+		} else {
+			right = right.open(0, 0)
 		}
 	}
 }

@@ -31,6 +31,11 @@ func (t *Tree[E, P]) Fork(stamps *uint64) Tree[E, P] {
 	return Tree[E, P]{root: t.root, len: t.len, gen: *stamps}
 }
 
+// Same reports whether two trees are seen to be the same at once: they share all nodes.
+func Same[E comparable, P Placer[E]](a, b *Tree[E, P]) bool {
+	return a.root == b.root && a.len == b.len
+}
+
 // Len counts the entries.
 func (t *Tree[E, P]) Len() int { return t.len }
 

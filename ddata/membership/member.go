@@ -318,19 +318,11 @@ func (m *member) flags() report.Flags {
 func (m *member) check() error {
 	v, lease := m.view.View, m.leasing.scene()
 	lease.May = lease.May && m.done == nil
-	errs := []error{
+	return errors.Join(
 		m.cluster.check(), m.gate.joiners.Check(v),
 		m.ballots.voter.Check(m.view), m.ballots.granter.Check(v, m.now), m.leasing.holder.Check(lease),
-		m.ballots.arbiter.Check(),
-	}
-	store := m.storing.store
-	if r := store.Record(); r.Last != v || r.Settled > v.Epoch {
-		errs = append(errs, errors.New("the installed view is not on disk"))
-	}
-	if m.done == nil { // else nothing is written any more
-		errs = append(errs, store.Check(), m.fx.notices.check(v, store.IsStored))
-	}
-	return errors.Join(errs...)
+		m.ballots.arbiter.Check(), m.storing.check(),
+	)
 }
 
 // String prints the state of a node with a view.

@@ -42,7 +42,7 @@ func (p *pulse) advance(heartbeat func() message.Heartbeat, lost bool) {
 		return
 	}
 	p.at = p.now.Add(p.interval)
-	hb := heartbeat()
+	var hb message.Message = heartbeat() // one for all
 	for _, o := range p.in.view.Members {
 		if !p.goesTo(o) {
 			continue
@@ -56,7 +56,7 @@ func (p *pulse) advance(heartbeat func() message.Heartbeat, lost bool) {
 }
 
 // send sends a heartbeat to others, also to those that get none otherwise.
-func (p *pulse) send(to []view.Member, hb message.Heartbeat) {
+func (p *pulse) send(to []view.Member, hb message.Message) {
 	for _, o := range to {
 		if o.UID != p.in.uid {
 			p.fx.send(o.UID, o.Addr, hb)

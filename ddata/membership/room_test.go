@@ -147,10 +147,11 @@ func TestALegalViewFits(t *testing.T) {
 			p := &paxos.Proposal{View: v, Stopped: all}
 			self := v.Members[0]
 			self.Status, self.UpNumber = view.Joining, 0
+			disk := &bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}
 			probe := bootstrap.Probe{
 				Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr,
 				Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
-				Knows: bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}.Knows(), Peers: contacts,
+				Knows: disk.Knows(), Peers: contacts,
 				Choice: all[:min(len(all), bootstrap.ContactsMax)],
 			}
 			ballot := paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
@@ -126,4 +127,16 @@ func (d *storing) close() {
 		last = d.put(r)
 	}
 	d.parting.Close(last)
+}
+
+// check verifies what is on disk, or about to be.
+func (d *storing) check() error {
+	v := d.in.view.View
+	if r := d.store.Record(); r.Last != v || r.Settled > v.Epoch {
+		return errors.New("the installed view is not on disk")
+	}
+	if d.done != nil { // nothing is written any more
+		return nil
+	}
+	return errors.Join(d.store.Check(), d.fx.notices.check(v, d.store.IsStored))
 }

@@ -148,12 +148,13 @@ func finishSet(w *World, r *replicaHost, b *history.Set) {
 		w.violate("final sets", "%v: %s: %v", r, b.Key, err)
 		return
 	}
+	all := b.Seen(s.All())
 	for _, e := range b.Entries {
 		// A durable write survives whatever happens to processes, for every disk but those of nodes
 		// that left comes back. What a process says that it knows, it shows.
 		kept := b.Durable && e.Local != 0 && !e.Removed && !w.slots[e.Slot].retired
 		kept = kept || !e.Removed && r.knows(b.Key, e.Added)
-		switch found := s.Contains(e.Elem); {
+		switch found := all.Has(e); {
 		case !found && (kept || e.Must(w.now)):
 			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f",
 				r, b.Key, e.Elem, float64(max(e.Acked, e.Local))/1e9)
@@ -176,9 +177,9 @@ type equalChecker struct {
 	nextDeep int // the step from which the items are looked at again
 }
 
-// sighting is what one replica held at a clock.
+// sighting is what one replica held at a clock. There are very many: the collector does not look into them.
 type sighting struct {
-	who    *replicaHost
+	who    uint64 // uid of its process
 	digest crdt.Digest
 	items  uint64 // hash; 0: not taken
 }
@@ -189,8 +190,8 @@ func newEqualChecker(set keyspace.Dataset) *equalChecker {
 
 func (*equalChecker) name() string { return "equal" }
 
-// stepped looks at a replica after some of its steps; at every item the more rarely the more there
-// are, so that the cost of a step is bounded.
+// stepped looks at a replica after some of its steps; at every item the more rarely the more there are, so that the
+// cost of a step is bounded. That a digest is the one of its items the replica's own check finds after each step.
 func (j *equalChecker) stepped(w *World, r *replicaHost) {
 	if r.set != j.set {
 		return
@@ -201,7 +202,7 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 	deep := j.steps >= j.nextDeep
 	if deep {
 		items, _ := r.checker.Weight()
-		j.nextDeep = j.steps + 256 + items/4
+		j.nextDeep = j.steps + 1024 + items
 	}
 	j.look(w, r, deep)
 }
@@ -209,7 +210,7 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 	for space := range j.seen {
 		clock, digest := r.m.Content(keyspace.Space(space))
-		now := sighting{who: r, digest: digest}
+		now := sighting{who: r.p.uid, digest: digest}
 		if deep {
 			now.items = sums.Items(r.m.Snapshot(keyspace.Space(space)))
 		}
@@ -222,7 +223,7 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 		if was.digest != now.digest || deep && was.items != now.items {
 			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v",
 				r, keyspace.Space(space), now.digest,
-				now.items, was.digest, was.items, was.who, clock)
+				now.items, was.digest, was.items, w.procs[was.who], clock)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -41,17 +40,18 @@ type actingChecker struct{}
 
 func (*actingChecker) name() string { return "acting" }
 
+// after reads the clocks, which costs the most, only where two have the place to act.
 func (*actingChecker) after(w *World) {
 	var first *Process
 	for _, p := range w.live {
-		if !p.mem.oldest || !p.mem.proposing(p.Time()) {
-			continue
-		}
-		if first != nil {
+		switch {
+		case !p.mem.oldest:
+		case first == nil || !first.mem.proposing(first.Time()):
+			first = p
+		case p.mem.proposing(p.Time()):
 			w.violate("one acting coordinator", "%v (%v) and %v (%v)", first, first.mem.m, p, p.mem.m)
 			return
 		}
-		first = p
 	}
 	if w.opt.Roles == nil {
 		return // the oldest of all is the oldest of the role
@@ -60,12 +60,12 @@ func (*actingChecker) after(w *World) {
 		first = nil
 		for _, p := range w.live {
 			switch {
-			case !p.mem.acting(s.role, p.Time()):
-			case first != nil:
+			case !slices.Contains(p.mem.leads, s.role):
+			case first == nil || !first.mem.acting(s.role, first.Time()):
+				first = p
+			case p.mem.acting(s.role, p.Time()):
 				w.violate("one acting coordinator", "for %s, %v (%v) and %v (%v)",
 					s.role, first, first.mem.m, p, p.mem.m)
-			default:
-				first = p
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
 // for good may have taken later views with it. The word gives those up.
 func (w *World) givenUp(v *view.View) bool {
 	for _, p := range w.live {
-		if p.mem.view != nil && p.mem.view.Hash() != v.Hash() {
+		if p.mem.view != nil && !view.Same(p.mem.view, v) {
 			return false
 		}
 	}
@@ -119,69 +119,69 @@ type livenessChecker struct{}
 func (*livenessChecker) name() string { return "liveness" }
 
 func (j *livenessChecker) settled(w *World) bool {
-	return w.now > int64(w.opt.Safety+stall.AfterHeal) && j.missing(w) == ""
+	return w.now > int64(w.opt.Safety+stall.AfterHeal) && j.missing(w) == nil
 }
 
-func (*livenessChecker) missing(w *World) string {
+func (*livenessChecker) missing(w *World) *stall.Lack {
 	return cmp.Or(w.divided(), w.unprobed(), w.unled())
 }
 
-// divided says why not all that should run have one view, and are Up in it; empty: they have.
-func (w *World) divided() string {
+// divided says why not all that should run have one view, and are Up in it; nil: they have.
+func (w *World) divided() *stall.Lack {
 	var v *view.View
 	for _, s := range w.slots {
 		if s.started > 0 && !s.retired && s.proc == nil {
-			return fmt.Sprintf("n%d does not run", s.index)
+			return stall.Lacks("n%d does not run", s.index)
 		}
 	}
 	for _, p := range w.live {
 		switch {
 		case p.mem.view == nil:
-			return fmt.Sprintf("%v has no view: %v", p, p.mem.m)
+			return stall.Lacks("%v has no view: %v", p, p.mem.m)
 		case v == nil:
 			v = p.mem.view
 		case v.Cluster != p.mem.view.Cluster || v.Epoch != p.mem.view.Epoch:
-			return fmt.Sprintf("%v has %v, %v has %v", w.live[0], v, p, p.mem.view)
+			return stall.Lacks("%v has %v, %v has %v", w.live[0], v, p, p.mem.view)
 		}
 		if m, _ := p.mem.view.Member(view.UID(p.uid)); m.Status != view.Up {
-			return fmt.Sprintf("%v is %v in %v", p, m.Status, p.mem.view)
+			return stall.Lacks("%v is %v in %v", p, m.Status, p.mem.view)
 		}
 	}
 	switch {
 	case v == nil:
-		return "nothing runs"
+		return stall.Said("nothing runs")
 	case len(v.Members) != len(w.live):
-		return fmt.Sprintf("%d run, the view is %v", len(w.live), v)
+		return stall.Lacks("%d run, the view is %v", len(w.live), v)
 	}
-	return builds.Unraised(v)
+	return stall.Said(builds.Unraised(v))
 }
 
-// unled says that no process acts; empty: one does.
-func (w *World) unled() string {
+// unled says that no process acts; nil: one does.
+func (w *World) unled() *stall.Lack {
 	for _, s := range w.datasets {
 		all := w.replicas(s.role)
 		acting := func(r *replicaHost) bool { return r.p.mem.acting(s.role, r.p.Time()) }
 		if len(all) > 0 && !slices.ContainsFunc(all, acting) {
-			return fmt.Sprintf("no process of %d acts for %s", len(all), s.role)
+			return stall.Lacks("no process of %d acts for %s", len(all), s.role)
 		}
 	}
-	return ""
+	return nil
 }
 
 // unprobed is a replica that has not yet written to a majority and read that back.
-func (w *World) unprobed() string {
+func (w *World) unprobed() *stall.Lack {
 	for _, s := range w.datasets {
 		for _, r := range w.replicas(s.role) {
 			if !r.probed && !r.p.slot.leaving { // load.probe leaves those out, too: they have to go
-				return fmt.Sprintf("%v cannot write to a majority and read it back: %v", r, r.m)
+				return stall.Lacks("%v cannot write to a majority and read it back: %v", r, r.m)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 func (j *livenessChecker) finish(w *World) {
-	if m := j.missing(w); m != "" {
+	if m := j.missing(w); m != nil {
 		w.violate("liveness", "%s", m)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/packets"
+	"github.com/coterie-go/coterie/proptest/sim/sights"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -46,6 +47,7 @@ type replicaHost struct {
 	stored    *crdt.Clock // what the disk has said that it has
 	nextID    uint64
 	subs      map[uint64]func(effect.Change)
+	sights    sights.Sights
 	steps     int
 	nextCheck int    // the step after which the machine is checked again
 	todo      []step // those that came up while effects were carried out
@@ -65,6 +67,7 @@ func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	d := &replicaHost{
 		p: p, set: set, channel: transport.ChannelOf(set.Channel()),
 		table: p.slot.disk.Table(rows.Table(set)), subs: map[uint64]func(effect.Change){},
+		sights: sights.Sights{},
 	}
 	loaded, err := rows.Load(d.table)
 	if errors.Is(err, disks.ErrRead) && p.w.planted.Blind {

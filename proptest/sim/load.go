@@ -53,11 +53,16 @@ func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.
 	}, func(r effect.Result) { done(r.Err) })
 }
 
-// read runs a typed read.
-func read[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, done func(V, error)) {
+// get reads a key.
+func get(d *replicaHost, key string, level quorum.Level, done func(effect.Result)) {
 	d.call(func(id uint64) replicator.Input {
 		return replicator.Get{ID: id, Key: key, Read: level}
-	}, func(r effect.Result) {
+	}, done)
+}
+
+// read runs a typed read.
+func read[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, done func(V, error)) {
+	get(d, key, level, func(r effect.Result) {
 		var v V
 		if r.Err == nil {
 			v, r.Err = v.View(r.Reader)
@@ -279,31 +284,22 @@ func (l *load) read(r *replicaHost, space, key string) {
 		return
 	}
 	b := l.l.Set(space + "set/" + key)
-	read[crdt.ORSet[string]](r, b.Key, level, func(s crdt.ORSet[string], err error) {
-		if err == nil {
-			b.Check(w.violate, r, s.Contains, start, l.some(len(b.Entries)))
-			b.CheckGroups(w.violate, r, s.Contains)
-			if linear {
-				w.counts.Linear++
-				b.CheckLinear(w.violate, r.p, s.All(), start, w.now)
-			}
+	get(r, b.Key, level, func(res effect.Result) {
+		if res.Err != nil {
+			return
+		}
+		seen, err := r.sights.Look(b, res.Reader)
+		if err != nil {
+			w.violate("shown sets", "%v: %v", r, err)
+			return
+		}
+		b.Check(w.violate, r, seen.Has, start, history.Some(l.rng, len(b.Entries)))
+		b.CheckGroups(w.violate, r, seen.Has)
+		if linear {
+			w.counts.Linear++
+			b.CheckLinear(w.violate, r.p, seen, start, w.now)
 		}
 	})
-}
-
-// some draws which entries a read is held against: the newest, and a few older ones.
-func (l *load) some(n int) []int {
-	const newest, older = 48, 16
-	out := make([]int, 0, newest+older)
-	for i := max(0, n-newest); i < n; i++ {
-		out = append(out, i)
-	}
-	if n > newest {
-		for range older {
-			out = append(out, l.rng.IntN(n-newest))
-		}
-	}
-	return out
 }
 
 // probe demands of every process of the healed world that it writes to a majority and reads it

@@ -126,7 +126,7 @@ func (l tidyLoad) readOwned(r *replicaHost, b *history.Set) {
 	start := l.w.now
 	read[crdt.NodeSet[string]](r, b.Key, quorum.Majority, func(s crdt.NodeSet[string], err error) {
 		if err == nil {
-			checkOwned(l.w, r, b, s.Contains, start, l.some(len(b.Entries)))
+			checkOwned(l.w, r, b, s.Contains, start, history.Some(l.load.rng, len(b.Entries)))
 		}
 	})
 }
@@ -159,7 +159,7 @@ func (l tidyLoad) fleeting(r *replicaHost, space string) {
 	w.counts.Reads++
 	read[crdt.ORSet[string]](r, b.Key, quorum.Majority, func(s crdt.ORSet[string], err error) {
 		if err == nil {
-			b.CheckFleeting(w.violate, r, s.Contains, start, l.some(len(b.Entries)),
+			b.CheckFleeting(w.violate, r, history.Having(s.Contains), start, history.Some(l.load.rng, len(b.Entries)),
 				w.opt.ExpireAfter, w.opt.Timeout, w.now)
 		}
 	})
@@ -194,7 +194,7 @@ func (l tidyLoad) readFinal(r *replicaHost, b *history.Final) {
 		if err == nil {
 			checkFinal(l.w, r, b, start)
 			if b.Asked == 0 {
-				b.Check(l.w.violate, r, s.Contains, start, l.some(len(b.Entries)))
+				b.Check(l.w.violate, r, history.Having(s.Contains), start, history.Some(l.load.rng, len(b.Entries)))
 			}
 		}
 	})

@@ -100,7 +100,7 @@ func (p persistedProcess) Resumed() int64  { return p.resumed }
 type persistedChecker struct{}
 
 func (persistedChecker) name() string          { return "persisted" }
-func (persistedChecker) settled(w *World) bool { return awaited(w, stall.ForState) == "" }
+func (persistedChecker) settled(w *World) bool { return awaited(w, stall.ForState) == nil }
 func (persistedChecker) finish(w *World) {
 	w.persisted.Finish()
 	w.reminded.Finish()

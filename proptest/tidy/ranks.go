@@ -236,6 +236,7 @@ var ranks = []rankRow{
 	{"proptest/sim/stall", 12, false, "how long a world may wait is a sum of its settings, whatever runs in it"},
 	{"proptest/sim/packets", 15, false, "what packets carry is told to whatever watches a world"},
 	{"proptest/sim/clock", 1, false, "a clock shows virtual time with an error, whatever asks"},
+	{"proptest/sim/sights", 2, false, "what a replica shows is followed at the cost of what differs"},
 	{"proptest/sim/sums", 2, false, "what a replica holds is hashed, whatever it says of it itself"},
 	{"proptest/sim/trace", 1, false, "a story is folded and printed, whatever it tells"},
 	{"proptest/sim/ledgers", 12, false, "what coordinators write and tell is judged, whatever world they live in"},

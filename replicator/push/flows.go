@@ -285,12 +285,12 @@ func (f *Flows) Due(now time.Time) bool { return timer.Due(&f.retryAt, now) }
 
 // Check returns a broken invariant.
 func (f *Flows) Check() error {
-	seen := map[Cargo]bool{}
 	for i := range f.out {
-		if seen[f.out[i].Cargo] {
-			return fmt.Errorf("two flows carry %v", f.out[i].Cargo)
+		for j := range f.out[:i] {
+			if f.out[i].Cargo == f.out[j].Cargo {
+				return fmt.Errorf("two flows carry %v", f.out[i].Cargo)
+			}
 		}
-		seen[f.out[i].Cargo] = true
 	}
 	switch {
 	case len(f.out) > 2*FlowsMax:

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // candidates are the other nodes that seek and were heard lately, and what this one could found
 // with them.
 //
-// Invariant: of has at most ContactsMax nodes, each address once.
+// Invariants: of has at most ContactsMax nodes, by uid, each address once. scene is that of these nodes
+// and of memory, or nil.
 type candidates struct {
 	cfg    *Config
 	memory *Memory
-	of     map[view.UID]founder
+	of     []*founder
+	scene  *scene
 }
 
-// founder is another seeking node, as it last described itself.
+// founder is another seeking node, as it last described itself. It is not modified, but replaced.
 type founder struct {
 	probe  Probe
 	since  time.Time // when it was first heard
@@ -30,29 +31,50 @@ type founder struct {
 
 // hears reports whether the founder counts a node as heard, which it does when that node reaches it
 // at its own address.
-func (f founder) hears(u view.UID) bool {
+func (f *founder) hears(u view.UID) bool {
 	return slices.ContainsFunc(f.probe.Peers, func(c Contact) bool { return c.UID == u })
+}
+
+// find returns where a node is among those that were heard, or would be.
+func (c *candidates) find(u view.UID) (i int, heard bool) {
+	return slices.BinarySearchFunc(c.of, u, func(f *founder, u view.UID) int {
+		return cmp.Compare(f.probe.Self.UID, u)
+	})
+}
+
+// get returns a node that was heard.
+func (c *candidates) get(u view.UID) (f *founder, heard bool) {
+	if i, heard := c.find(u); heard {
+		return c.of[i], true
+	}
+	return nil, false
+}
+
+// drop drops the nodes of which over holds.
+func (c *candidates) drop(over func(*founder) bool) {
+	if slices.ContainsFunc(c.of, over) {
+		c.of, c.scene = slices.DeleteFunc(c.of, over), nil
+	}
 }
 
 // hear takes the last probe of a node. news says that it shows something new; ok is false if there
 // is no room for the node.
 func (c *candidates) hear(now time.Time, p Probe) (news, ok bool) {
-	for _, u := range sortedKeys(c.of) {
-		if u != p.Self.UID && c.of[u].probe.Self.Addr == p.Self.Addr {
-			delete(c.of, u)
-		}
-	}
-	before, known := c.of[p.Self.UID]
+	c.drop(func(f *founder) bool { return f.probe.Self.UID != p.Self.UID && f.probe.Self.Addr == p.Self.Addr })
+	i, known := c.find(p.Self.UID)
 	if !known && (len(c.of) >= ContactsMax || p.Expect == 0 && len(c.of) >= ContactsMax/2) { // founders must find room
 		return false, false
 	}
-	if !known {
-		before.since = now
+	before := &founder{since: now}
+	if known {
+		before = c.of[i]
+	} else {
+		c.of = slices.Insert(c.of, i, before)
 	}
-	f := founder{
+	f := &founder{
 		probe: p, since: before.since, until: now.Add(c.cfg.TTL), direct: before.direct || p.At == c.cfg.Self.Addr,
 	}
-	c.of[p.Self.UID] = f
+	c.of[i], c.scene = f, nil
 	self := c.cfg.Self.UID
 	return !known || f.direct != before.direct || f.hears(self) != before.hears(self) ||
 		!slices.Equal(before.probe.Choice, p.Choice), true
@@ -61,10 +83,9 @@ func (c *candidates) hear(now time.Time, p Probe) (news, ok bool) {
 // contacts are the founders that reach this node at its own address: only these help to find a
 // cluster.
 func (c *candidates) contacts() (cs []Contact) {
-	for _, u := range sortedKeys(c.of) {
-		f := c.of[u]
+	for _, f := range c.of {
 		if len(cs) < ContactsMax && f.direct && f.probe.Expect > 0 {
-			cs = append(cs, Contact{UID: u, Addr: f.probe.Self.Addr})
+			cs = append(cs, Contact{UID: f.probe.Self.UID, Addr: f.probe.Self.Addr})
 		}
 	}
 	return cs
@@ -72,17 +93,13 @@ func (c *candidates) contacts() (cs []Contact) {
 
 // dropSilent drops the nodes that were not heard lately.
 func (c *candidates) dropSilent(now time.Time) {
-	for _, u := range sortedKeys(c.of) {
-		if !now.Before(c.of[u].until) {
-			delete(c.of, u)
-		}
-	}
+	c.drop(func(f *founder) bool { return !now.Before(f.until) })
 }
 
 // probes returns the last probes of the nodes that were heard lately, by uid.
 func (c *candidates) probes(now time.Time) (probes []Probe) {
-	for _, u := range sortedKeys(c.of) {
-		if f := c.of[u]; now.Before(f.until) {
+	for _, f := range c.of {
+		if now.Before(f.until) {
 			probes = append(probes, f.probe)
 		}
 	}
@@ -94,130 +111,9 @@ func (c *candidates) heardAt(at Contact) bool {
 	if at.Addr == c.cfg.Self.Addr || at.UID == c.cfg.Self.UID {
 		return true
 	}
-	if _, ok := c.of[at.UID]; ok {
-		return true
-	}
-	for _, u := range sortedKeys(c.of) {
-		if c.of[u].probe.Self.Addr == at.Addr {
-			return true
-		}
-	}
-	return false
-}
-
-// eligible returns the present nodes that do not belong to another cluster than this node.
-func (c *candidates) eligible() []Probe { return c.kin(c.present()) }
-
-// present are this node and the candidates that may found, by uid.
-func (c *candidates) present() []Probe {
-	probes := []Probe{{
-		Self: c.cfg.Self, Expect: uint32(c.cfg.Expect), Knows: c.memory.Knows(),
-		AnyDisks: c.cfg.AnyDisks, Durable: c.cfg.Durable, Ended: c.cfg.DiskEnded, Clean: c.memory.Clean,
-	}}
-	for _, u := range sortedKeys(c.of) {
-		if p := c.of[u].probe; p.Expect > 0 {
-			probes = append(probes, p)
-		}
-	}
-	slices.SortFunc(probes, func(a, b Probe) int { return cmp.Compare(a.Self.UID, b.Self.UID) })
-	return probes
-}
-
-// kin leaves out the nodes whose disks belong to another cluster than this node's, so that they do
-// not stand in the way.
-func (c *candidates) kin(probes []Probe) []Probe {
-	binds := func(k Known) bool { return !void(k, probes) }
-	knows := c.memory.Knows()
-	own := slices.IndexFunc(knows, binds)
-	if own < 0 {
-		return probes
-	}
-	cluster := knows[own].Cluster
-	return slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
-		return slices.ContainsFunc(p.Knows, func(k Known) bool { return k.Cluster != cluster && binds(k) })
+	return slices.ContainsFunc(c.of, func(f *founder) bool {
+		return f.probe.Self.UID == at.UID || f.probe.Self.Addr == at.Addr
 	})
-}
-
-// needs are the views of which a quorum of disks must take part: the last one that was installed,
-// and those that were accepted since and may have been decided. The epochs go on above all of them.
-// Their sets are those that no node knows to be history.
-//
-// The last view's sets are enough, and all that have it list the same. Whatever a role has
-// acknowledged was on a majority of the disks of the view in which that happened. So the views from
-// a settled one to the last name all that is needed. In a view that was only accepted nothing
-// was acknowledged: a quorum of its disks would have installed it before, and one of those would be
-// here.
-func (c *candidates) needs(probes []Probe) ([]Known, error) {
-	var all []Known
-	present := c.present() // a node of another cluster testifies, too
-	for _, p := range probes {
-		for _, k := range p.Knows {
-			if !void(k, present) {
-				all = append(all, k)
-			}
-		}
-	}
-	var newest *Known
-	for i, k := range all {
-		if k.Cluster != all[0].Cluster && !c.cfg.AnyDisks {
-			return nil, fmt.Errorf("the disks belong to different clusters, %v and %v", all[0].Cluster, k.Cluster)
-		}
-		if !k.Pending && (newest == nil || k.Epoch > newest.Epoch) {
-			newest = &all[i]
-		}
-	}
-	var settled view.Epoch
-	for _, k := range all {
-		if newest != nil && k.Cluster == newest.Cluster {
-			settled = max(settled, k.Settled, k.Ages.Agreed()) // by then all before was settled (retiring)
-		}
-	}
-	var needs []Known
-	for _, k := range all {
-		if c.cfg.Defects.Planted(defect.OnlyLastDisks) {
-			settled = k.Epoch
-		}
-		k.Settled, k.Sets = 0, view.SetsSince(k.Sets, settled)
-		isNewest := newest != nil && !k.Pending && k.Epoch == newest.Epoch
-		later := k.Pending && (newest == nil || k.Epoch > newest.Epoch)
-		if (isNewest || later) && !slices.ContainsFunc(needs, k.equal) {
-			needs = append(needs, k)
-		}
-	}
-	slices.SortFunc(needs, Known.compare)
-	return needs, nil
-}
-
-// allEnded reports whether no node can run under a lease of a view that disks remember: a node is
-// here on the disk of each member that can have held one, and the incarnation before it has ended
-// for certain. Then a founding has nothing to wait for:
-//
-//  1. A view after those that are known here was decided by a quorum of the voters of one of these.
-//     Each of the quorum had it on its disk before (V5). All their disks are here, so it would be
-//     known. By the same argument none came after that.
-//  2. Earlier views had other members. Their leases had run out when a view without them was
-//     decided, or they had stopped (G4).
-//  3. An incarnation on one of these disks between that member and the last one has written nothing
-//     to it before that member's lease was over: it was in no view, and locked itself to none.
-//     DiskEnded is about one that has written.
-func (c *candidates) allEnded() bool {
-	probes := c.eligible()
-	needs, err := c.needs(probes)
-	if err != nil || len(needs) == 0 {
-		return false
-	}
-	ended := func(v view.Member) bool {
-		return c.cfg.Defects.Planted(defect.FoundsUnended) || slices.ContainsFunc(probes, func(p Probe) bool {
-			return p.Self.Disk == v.Disk && p.Ended
-		})
-	}
-	return !slices.ContainsFunc(needs, func(k Known) bool {
-		return !k.Complete || len(k.Voters) == 0 || !all(k.Voters, ended)
-	})
-}
-
-func all(members []view.Member, holds func(view.Member) bool) bool {
-	return !slices.ContainsFunc(members, func(m view.Member) bool { return !holds(m) })
 }
 
 // twoWay reports whether a node that was heard can be chosen: each of the two reaches the other at
@@ -227,12 +123,13 @@ func all(members []view.Member, holds func(view.Member) bool) bool {
 // choice shows it. By an operator's word (BootstrapAnyDisks) no disk is left out because its node
 // does not hear this one: what is on it may be nowhere else.
 func (c *candidates) twoWay(now time.Time, u view.UID) bool {
-	f := c.of[u]
-	return u == c.cfg.Self.UID || f.direct && (c.cfg.AnyDisks || f.hears(c.cfg.Self.UID) || c.hardlyCame(now, f))
+	f, heard := c.get(u)
+	return u == c.cfg.Self.UID || heard && f.direct &&
+		(c.cfg.AnyDisks || f.hears(c.cfg.Self.UID) || c.hardlyCame(now, f))
 }
 
 // hardlyCame reports whether what a candidate hears may not have been told yet.
-func (c *candidates) hardlyCame(now time.Time, f founder) bool {
+func (c *candidates) hardlyCame(now time.Time, f *founder) bool {
 	return now.Before(f.since.Add(2 * c.cfg.Beat))
 }
 
@@ -245,7 +142,7 @@ func (c *candidates) unwaited(choice []view.UID) string {
 	var newest view.Epoch
 	var by Probe
 	waited := true
-	for _, p := range c.eligible() {
+	for _, p := range c.look().eligible {
 		for _, k := range p.Knows {
 			if k.Pending || k.Epoch < newest {
 				continue

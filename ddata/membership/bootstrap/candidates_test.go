@@ -27,7 +27,7 @@ func TestOneFounderHasWaited(t *testing.T) {
 		{"one locks itself", []Probe{knows(5, true), knows(5, true)}, []view.UID{3}, false},
 	} {
 		cfg := Config{Self: view.Member{UID: 1, Addr: "n1"}, Expect: 3, TTL: time.Second}
-		founders := candidates{cfg: &cfg, memory: &Memory{}, of: make(map[view.UID]founder)}
+		founders := candidates{cfg: &cfg, memory: &Memory{}}
 		for i, p := range c.of {
 			p.Self, p.Expect = view.Member{UID: view.UID(i + 2), Addr: string(rune('a' + i))}, 3
 			founders.hear(time.Unix(1000, 0), p)

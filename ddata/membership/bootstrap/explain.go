@@ -28,7 +28,7 @@ func (c *candidates) tooFew(now time.Time, probes []Probe, targets []string) str
 func (c *candidates) oneWay(now time.Time, probes []Probe) (text string) {
 	var astray, deaf []string
 	for _, p := range probes {
-		f, other := c.of[p.Self.UID]
+		f, other := c.get(p.Self.UID)
 		switch {
 		case !other || c.hardlyCame(now, f):
 		case !f.direct:
@@ -54,8 +54,8 @@ func (c *candidates) oneWay(now time.Time, probes []Probe) (text string) {
 // nothingToJoin: this node founds no cluster, and has heard of none.
 func (c *candidates) nothingToJoin(targets []string) string {
 	var seeking []Probe
-	for _, u := range sortedKeys(c.of) {
-		seeking = append(seeking, c.of[u].probe)
+	for _, f := range c.of {
+		seeking = append(seeking, f.probe)
 	}
 	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or "+
 		"check Seeds, that their addresses "+
@@ -67,7 +67,7 @@ func (c *candidates) nothingToJoin(targets []string) string {
 // unheard says why the nodes with which this node would found a cluster do not choose as it does:
 // they expect other numbers, or do not hear each other. It is empty when neither shows.
 func (c *candidates) unheard(now time.Time, choice []view.UID) string {
-	probes := c.eligible()
+	probes := c.look().eligible
 	if text := unlike(probes); text != "" {
 		return "the nodes do not agree on how many found the cluster" + text
 	}
@@ -79,7 +79,7 @@ func (c *candidates) unheard(now time.Time, choice []view.UID) string {
 		if p.Self.UID == c.cfg.Self.UID || slices.Equal(p.Choice, choice) {
 			continue
 		}
-		if c.hardlyCame(now, c.of[p.Self.UID]) {
+		if f, heard := c.get(p.Self.UID); heard && c.hardlyCame(now, f) {
 			return ""
 		}
 		if not := deafTo(p, chosen); len(not) > 0 {
@@ -98,8 +98,8 @@ func (c *candidates) unheard(now time.Time, choice []view.UID) string {
 // silent are the addresses that are probed and from which no seeking node was heard.
 func (c *candidates) silent(targets []string) (addrs []string) {
 	heard := make(map[string]bool)
-	for _, u := range sortedKeys(c.of) {
-		heard[c.of[u].probe.Self.Addr] = true
+	for _, f := range c.of {
+		heard[f.probe.Self.Addr] = true
 	}
 	for _, a := range targets {
 		if !heard[a] {

@@ -37,7 +37,7 @@ func (s *Seeker) maybeFound() {
 		return
 	}
 	for _, u := range choice[1:] {
-		if !slices.Equal(s.candidates.of[u].probe.Choice, choice) {
+		if f, heard := s.candidates.get(u); !heard || !slices.Equal(f.probe.Choice, choice) {
 			return
 		}
 	}
@@ -71,7 +71,7 @@ func (o *oldLeases) tell(now, firstOver, over time.Time, out *Output) {
 // here, and have ended before, there is no lease and no cluster to wait for.
 func (s *Seeker) foundAfter() time.Time {
 	at := s.start
-	if s.candidates.allEnded() {
+	if s.candidates.look().ended {
 		return at
 	}
 	if len(s.targets.addrs) > 0 {
@@ -96,14 +96,14 @@ func (s *Seeker) choice() []view.UID {
 	if s.cfg.Expect == 0 {
 		return nil
 	}
-	probes := s.candidates.eligible()
+	scene := s.candidates.look()
+	probes, needs := scene.eligible, scene.needs
 	if text := copied(probes); text != "" {
 		s.wait(text)
 		return nil
 	}
-	needs, err := s.candidates.needs(probes)
-	if err != nil {
-		s.wait(err.Error())
+	if scene.err != nil {
+		s.wait(scene.err.Error())
 		return nil
 	}
 	if err := agreeOnKeys(new(view.View), probes, needs); err != nil {
@@ -171,7 +171,7 @@ func void(k Known, probes []Probe) bool {
 // becomeLocked binds this incarnation to one founding view. On disk before it is said (V5).
 func (s *Seeker) becomeLocked(v *view.View) {
 	s.locking.view, s.locking.hash, s.locking.at = v, v.Hash(), s.now
-	s.memory.Pending, s.memory.Free = v, false
+	s.candidates.lock(v)
 	s.locking.record = s.disk.Lock(v)
 	s.out.Wake = true
 	s.LockStored(s.now)
@@ -208,7 +208,7 @@ func (s *Seeker) maySign(v *view.View) bool {
 	if s.cfg.Expect == 0 || s.joining.cluster != 0 || s.now.Before(s.foundAfter()) {
 		return false
 	}
-	if needs, err := s.candidates.needs(s.candidates.eligible()); err == nil && len(needs) == 0 &&
+	if scene := s.candidates.look(); scene.err == nil && len(scene.needs) == 0 &&
 		s.discovered.unsure(s.now, &s.candidates, &s.out) != "" {
 		return false // it comes again
 	}

@@ -12,7 +12,8 @@ import (
 
 // foundingView is the view that this node proposes to the chosen.
 func (c *candidates) foundingView(rng *rand.Rand, now time.Time, choice []view.UID) *view.View {
-	probes := c.eligible()
+	scene := c.look()
+	probes, needs := scene.eligible, scene.needs // choice has seen that they are consistent
 	v := &view.View{
 		Cluster: view.ClusterID(rng.Uint64() | 1), Era: view.EraAt(now), Epoch: 1, ConfigHash: c.cfg.ConfigHash,
 		VotersMax: uint32(c.cfg.VotersMax), Founded: true,
@@ -22,7 +23,6 @@ func (c *candidates) foundingView(rng *rand.Rand, now time.Time, choice []view.U
 			v.Epoch = max(v.Epoch, k.Epoch+1)
 		}
 	}
-	needs, _ := c.needs(probes)       // choice has seen that they are consistent
 	_ = agreeOnKeys(v, probes, needs) // choice has seen that there is room
 	for _, k := range needs {
 		v.Cluster, v.Era = k.Cluster, k.Era

@@ -3,7 +3,6 @@ package bootstrap
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -89,10 +88,6 @@ func (s *Seeker) Targets() []string { return s.targets.addrs }
 
 // Candidates returns the last probes of the nodes that were heard lately, by uid.
 func (s *Seeker) Candidates(now time.Time) []Probe { return s.candidates.probes(now) }
-
-func sortedKeys[V any](set map[view.UID]V) []view.UID {
-	return slices.Sorted(maps.Keys(set))
-}
 
 func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -15,30 +15,44 @@ type Memory struct {
 	Settled view.Epoch // up to which all is settled
 	Clean   view.UID   // the bound up to which the disk is good for what the members have agreed on
 	Free    bool       // no node runs under a lease that the last incarnation answers for
+
+	known []Known // what Knows has returned; nil = it was not asked since the views changed, or knows nothing
 }
 
-// Knows is what the disk says to the nodes with which this node would found a cluster anew.
-func (r Memory) Knows() (ks []Known) {
-	if r.Last != nil {
-		ks = append(ks, Known{
-			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.OnDisk(), Settled: r.Settled,
-			Sets: r.Last.Witnesses(), Durable: view.MergePatterns(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
-			Format: r.Last.Format, Complete: isComplete(r.Last), Ages: r.Last.Ages.Carried(),
-		})
+// lock notes to which founding view this node has locked itself.
+func (r *Memory) lock(v *view.View) { r.Pending, r.Free, r.known = v, false, nil }
+
+// Knows is what the disk says to the nodes with which this node would found a cluster anew. The slice
+// is not modified.
+func (r *Memory) Knows() []Known {
+	if r.known == nil {
+		r.known = r.remembered()
 	}
-	if p := r.Pending; p != nil {
-		ks = append(ks, Known{
-			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded,
-			Voters: p.OnDisk(), Sets: p.Own(),
-			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves, Format: p.Format,
-			Complete: isComplete(p), Ages: p.Ages.Carried(),
-		})
+	return r.known
+}
+
+func (r *Memory) remembered() (ks []Known) {
+	if v := r.Last; v != nil {
+		k := knownOf(v)
+		k.Settled, k.Sets = r.Settled, v.Witnesses()
+		ks = append(ks, k)
+	}
+	if v := r.Pending; v != nil {
+		k := knownOf(v)
+		k.Pending, k.Founding, k.Sets = true, v.Founded, v.Own()
+		ks = append(ks, k)
 	}
 	return ks
 }
 
-// isComplete reports whether the voters of a view that have a disk are all its full members.
-func isComplete(v *view.View) bool { return len(v.OnDisk()) == len(v.Full()) }
+// knownOf is what a disk remembers of any view.
+func knownOf(v *view.View) Known {
+	disks := v.OnDisk()
+	return Known{
+		Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch, Voters: disks, Durable: view.MergePatterns(v.Durable, v.Moving),
+		Moves: v.Moves, Format: v.Format, Complete: len(disks) == len(v.Full()), Ages: v.Ages.Carried(),
+	}
+}
 
 // leasesOver is when the leases have run out that the last incarnation on this disk may have
 // granted, or may have known of when it installed a view. It is the zero time when there are none.

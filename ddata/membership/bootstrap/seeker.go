@@ -52,7 +52,7 @@ func New(cfg Config, rng *rand.Rand, disk Disk, memory Memory) *Seeker {
 		cfg: cfg, rng: rng, disk: disk, memory: memory,
 	}
 	s.targets, s.discovered.cfg = targets{cfg: &s.cfg}, &s.cfg
-	s.candidates = candidates{cfg: &s.cfg, memory: &s.memory, of: make(map[view.UID]founder)}
+	s.candidates = candidates{cfg: &s.cfg, memory: &s.memory}
 	s.locking.said = make(map[view.UID]view.Hash)
 	for _, a := range cfg.Seeds {
 		s.target(a)

@@ -142,7 +142,7 @@ func (t *Table) Check(v *view.View) error {
 	if len(t.waiting) > Max {
 		return fmt.Errorf("%d joiners", len(t.waiting))
 	}
-	for _, u := range t.uids() {
+	for u := range t.waiting { // order: any that is wrong
 		if v.Has(u) {
 			return fmt.Errorf("joiner %v is a member", u)
 		}

@@ -3,6 +3,7 @@ package message
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
@@ -57,7 +58,18 @@ const _ = uint(cbor.RecordElementsMax - view.MembersMax)
 
 // Append appends the encoding of a message.
 func Append(dst []byte, m Message) []byte {
-	return cbor.Records.MustAppend(append(dst, wireVersion, byte(kindOf(m))), m)
+	dst = append(slices.Grow(dst, smallBytes), wireVersion, byte(kindOf(m)))
+	switch m := m.(type) {
+	case Heartbeat:
+		return m.append(dst)
+	case Grant:
+		return m.append(dst)
+	case bootstrap.Probe:
+		return m.Append(dst)
+	case bootstrap.Locked:
+		return m.Append(dst)
+	}
+	return cbor.Records.MustAppend(dst, m)
 }
 
 // Decode decodes a message. It never panics; what it returns shares nothing with b and is
@@ -120,17 +132,19 @@ func kindOf(m Message) kind {
 func decodeKind(k kind, b []byte) (Message, error) {
 	switch k {
 	case kindProbe:
-		return decodeAs[bootstrap.Probe](b)
+		p, err := bootstrap.DecodeProbe(b)
+		return checked(p, err)
 	case kindJoinReply:
 		return decodeAs[bootstrap.JoinReply](b)
 	case kindRefuse:
 		return decodeAs[bootstrap.Refuse](b)
 	case kindLock:
-		return decodeAs[bootstrap.Locked](b)
+		l, err := bootstrap.DecodeLocked(b)
+		return checked(l, err)
 	case kindHeartbeat:
-		return decodeAs[Heartbeat](b)
+		return decodeHeartbeat(b)
 	case kindGrant:
-		return decodeAs[Grant](b)
+		return decodeGrant(b)
 	case kindFetch:
 		return decodeAs[Fetch](b)
 	case kindCommit:
@@ -159,7 +173,13 @@ func decodeKind(k kind, b []byte) (Message, error) {
 
 func decodeAs[M Message](b []byte) (Message, error) {
 	var m M
-	if err := cbor.Records.Decode(b, &m); err != nil {
+	err := cbor.Records.Decode(b, &m)
+	return checked(m, err)
+}
+
+// checked returns a message that was decoded, unless that or the message itself is wrong.
+func checked(m Message, err error) (Message, error) {
+	if err != nil {
 		return nil, err
 	}
 	if err := checkMessage(m); err != nil {

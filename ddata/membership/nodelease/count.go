@@ -20,7 +20,8 @@ func (h *Holder) countVotes(s Scene) Lease {
 	own, bounded := h.ownVote(s)
 	counts := !bounded || own.valid(s.Now)
 	votes := h.validVotes(s)
-	rank := make(map[view.UID]int, len(votes))
+	rank := h.rank
+	clear(rank)
 	for i, v := range votes {
 		rank[v.uid] = i + 1
 	}
@@ -51,9 +52,9 @@ func (h *Holder) countVotes(s Scene) Lease {
 }
 
 // validVotes are the grants of other voters, and of the arbiter, that have not run out, the longest
-// first.
+// first. The slice is valid until the next call.
 func (h *Holder) validVotes(s Scene) []vote {
-	votes := make([]vote, 0, len(s.Voters)+2)
+	votes := h.valid[:0]
 	for _, v := range s.Voters {
 		if g := h.grants[v.UID]; g.valid(s.Now) {
 			votes = append(votes, vote{v.UID, g})
@@ -66,6 +67,7 @@ func (h *Holder) validVotes(s Scene) []vote {
 	if g.valid(s.Now) {
 		votes = append(votes, vote{h.cfg.Arbiter, g})
 	}
+	h.valid = votes
 	slices.SortFunc(votes, func(a, b vote) int {
 		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.uid, b.uid))
 	})

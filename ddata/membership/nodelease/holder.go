@@ -49,6 +49,9 @@ type Holder struct {
 	renewAt time.Time // when many voters' grants are counted next
 	held    bool      // lease held at the last look
 
+	valid []vote           // of countVotes, to be used again
+	rank  map[view.UID]int // likewise
+
 	suspended bool      // since the last look
 	lastAt    time.Time // when votes last held, or the first view was installed; moved by Awake
 }
@@ -61,7 +64,9 @@ type Change struct {
 }
 
 // NewHolder returns a Holder without a lease.
-func NewHolder(cfg Config) *Holder { return &Holder{cfg: cfg, grants: make(map[view.UID]grant)} }
+func NewHolder(cfg Config) *Holder {
+	return &Holder{cfg: cfg, grants: make(map[view.UID]grant), rank: make(map[view.UID]int)}
+}
 
 // Lease is what this node may rely on.
 func (h *Holder) Lease() Lease { return h.lease }

@@ -1,13 +1,11 @@
 package view
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/format"
 )
 
@@ -174,38 +172,4 @@ func (a *Ages) Begin(now time.Time, members []Member, moves uint16) (*Ages, bool
 		}
 	}
 	return &x, true
-}
-
-// fieldsBefore is how many fields the views had before format.Ages: all but the last.
-const fieldsBefore = 16
-
-// arrayOf is the head of a short array.
-func arrayOf(fields int) byte { return 0x80 | byte(fields) }
-
-// plain is a View that is encoded field by field.
-type plain View
-
-// MarshalCBOR implements cbor.Marshaler. Views below format.Ages lack the last field.
-func (v *View) MarshalCBOR() ([]byte, error) {
-	b, err := cbor.Records.Append(nil, (*plain)(v))
-	if err == nil && v.Format < format.Ages {
-		b, b[0] = b[:len(b)-1], arrayOf(fieldsBefore) // which is null there
-	}
-	return b, err
-}
-
-// UnmarshalCBOR implements cbor.Unmarshaler.
-func (v *View) UnmarshalCBOR(b []byte) error {
-	short := len(b) > 0 && b[0] == arrayOf(fieldsBefore)
-	if short {
-		b = cbor.AppendNull(bytes.Clone(b))
-		b[0] = arrayOf(fieldsBefore + 1)
-	}
-	if err := cbor.Records.Decode(b, (*plain)(v)); err != nil {
-		return err
-	}
-	if short != (v.Format < format.Ages) {
-		return fmt.Errorf("view: its form is not that of format level %d", v.Format)
-	}
-	return nil
 }

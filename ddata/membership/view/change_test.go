@@ -79,7 +79,7 @@ func TestAChangeAddsUpToItsView(t *testing.T) {
 			if _, err := at.Child(&c); !errors.Is(err, ErrOtherParent) {
 				t.Fatalf("on another parent: %v", err)
 			}
-			if err := was.Check(was.Members[0].UID); err != nil {
+			if err := was.Check(); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -20,7 +20,6 @@ type Installed struct {
 	At     time.Time // when it was installed
 
 	sealed seal // of all this, as it was installed
-	sound  bool // Check has found it so
 }
 
 // Install returns a view as it is installed at now.
@@ -65,23 +64,20 @@ func (i *Installed) Others(self UID) []Member {
 	return slices.DeleteFunc(slices.Clone(i.Members), func(o Member) bool { return o.UID == self })
 }
 
-// Check verifies that the node that installed the view is in it, and that it was not modified. The first time it also
-// holds the view to its bounds, and verifies the invariants: they depend on nothing else.
-func (i *Installed) Check(self UID) error {
-	switch {
-	case !i.Has(self):
-		return errors.New("this node is not in its view")
-	case i.sealed != i.seal():
+// Check verifies that the view was not modified since the node installed it.
+func (i *Installed) Check() error {
+	if i.sealed != i.seal() {
 		return errors.New("the installed view was modified")
-	case i.sound:
-		return nil
 	}
-	err := i.verify()
-	i.sound = err == nil
-	return err
+	return nil
 }
 
-func (i *Installed) verify() error {
+// CheckNew verifies that the node that has installed the view is in it, holds the view to its bounds, and
+// verifies the invariants. They hold as long as Check finds nothing.
+func (i *Installed) CheckNew(self UID) error {
+	if !i.Has(self) {
+		return errors.New("this node is not in its view")
+	}
 	if i.Digest != i.Hash() {
 		return errors.New("the digest is not that of the installed view")
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // seal is a number that stands for everything that an installed view says. It is made of the fields
-// as they lie in memory, which costs a tenth of what hashing their encoding does: it is for seeing,
-// after each step, that they were not changed. It never leaves the process.
+// as they lie in memory, which costs a tenth of what hashing their encoding does: it is for seeing
+// that they were not changed. It never leaves the process.
 type seal uint64
 
 func (s *seal) number(xs ...uint64) {

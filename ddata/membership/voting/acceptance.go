@@ -89,7 +89,7 @@ func (a *acceptance) accept(s *Scene, from view.UID, p message.Accept, out *Outp
 // value. So the other view was not decided, and its ballot cannot be completed any more.
 func (a *acceptance) storesPending(p message.Accept) bool {
 	next, number := p.Proposal.View, a.Record()
-	if was := a.disk.Pending(); was == nil || was.Hash() != next.Hash() {
+	if was := a.disk.Pending(); was == nil || !view.Same(was, next) {
 		number = a.disk.Lock(next)
 	}
 	a.Note(p.Ballot, number)
@@ -118,5 +118,5 @@ func (a *acceptance) notesAccepted() bool {
 		return p != nil
 	}
 	accepted, at := a.Accepted()
-	return p != nil && a.disk.IsStored(a.Record()) && (p.Hash() == accepted.View.Hash() || at.Less(a.Noted()))
+	return p != nil && a.disk.IsStored(a.Record()) && (view.Same(p, accepted.View) || at.Less(a.Noted()))
 }

@@ -52,7 +52,6 @@ type Entry struct {
 	Taken   Fact     // and the one that removed it
 	seen    int64    // when the first linearizable read ended that saw it; 0: none has
 	missed  int64    // when the first one ended that missed it and had begun after that; 0: none has
-	next    *Entry   // which linearizable reads find behind it; nil: not known, and another one is possible
 	Group   []*Entry // all that one update has added; nil: only this
 }
 

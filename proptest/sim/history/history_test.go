@@ -33,8 +33,8 @@ func (c *complaints) want(t *testing.T, what string, checks ...string) {
 	*c = nil
 }
 
-func holding(elems ...string) func(string) bool {
-	return func(e string) bool { return slices.Contains(elems, e) }
+func holding(elems ...string) func(*history.Entry) bool {
+	return history.Having(func(e string) bool { return slices.Contains(elems, e) })
 }
 
 func happened(f *history.Fact, seq uint64) {
@@ -96,12 +96,12 @@ func TestLinearReads(t *testing.T) {
 	b.Add("a", 0)
 	b.Add("b", 0)
 	var c complaints
-	b.CheckLinear(c.add, reader{}, slices.Values([]string{"a"}), 10, 20)
-	b.CheckLinear(c.add, reader{}, slices.Values([]string{"b"}), 15, 21)
+	b.CheckLinear(c.add, reader{}, b.Seen(slices.Values([]string{"a"})), 10, 20)
+	b.CheckLinear(c.add, reader{}, b.Seen(slices.Values([]string{"b"})), 15, 21)
 	c.want(t, "two overlap and disagree", "linearizable reads")
-	b.CheckLinear(c.add, reader{}, slices.Values([]string{"a"}), 30, 31)
+	b.CheckLinear(c.add, reader{}, b.Seen(slices.Values([]string{"a"})), 30, 31)
 	c.want(t, "b is missed after it was seen, and the order is another", "linearizable reads", "linearizable reads")
-	b.CheckLinear(c.add, reader{}, slices.Values([]string{"a", "b"}), 40, 41)
+	b.CheckLinear(c.add, reader{}, b.Seen(slices.Values([]string{"a", "b"})), 40, 41)
 	c.want(t, "all is seen")
 }
 

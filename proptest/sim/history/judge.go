@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -11,10 +12,10 @@ import (
 type Complain func(check, format string, args ...any)
 
 // Check holds a quorum read of a set against its history.
-func (b *Set) Check(bad Complain, reader fmt.Stringer, has func(string) bool, start int64, which []int) {
+func (b *Set) Check(bad Complain, reader fmt.Stringer, has func(*Entry) bool, start int64, which []int) {
 	for _, i := range which {
 		e := b.Entries[i]
-		switch found := has(e.Elem); {
+		switch found := has(e); {
 		case !found && e.Must(start):
 			bad("acknowledged writes",
 				"%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", reader, b.Key, e.Elem,
@@ -28,9 +29,24 @@ func (b *Set) Check(bad Complain, reader fmt.Stringer, has func(string) bool, st
 	}
 }
 
+// Some draws which of n entries a read is held against: the newest, and a few older ones.
+func Some(rng *rand.Rand, n int) []int {
+	const newest, older = 48, 16
+	out := make([]int, 0, newest+older)
+	for i := max(0, n-newest); i < n; i++ {
+		out = append(out, i)
+	}
+	if n > newest {
+		for range older {
+			out = append(out, rng.IntN(n-newest))
+		}
+	}
+	return out
+}
+
 // CheckGroups holds a read of a set to whole groups: of what one update has added, all is seen or
 // nothing, except what some process has removed.
-func (b *Set) CheckGroups(bad Complain, reader fmt.Stringer, has func(string) bool) {
+func (b *Set) CheckGroups(bad Complain, reader fmt.Stringer, has func(*Entry) bool) {
 	const latest = 48
 	for _, e := range b.Entries[max(0, len(b.Entries)-latest):] {
 		if e.Group != nil && e == e.Group[len(e.Group)-1] {
@@ -40,12 +56,12 @@ func (b *Set) CheckGroups(bad Complain, reader fmt.Stringer, has func(string) bo
 }
 
 // checkGroup holds a read to one whole group.
-func (b *Set) checkGroup(bad Complain, reader fmt.Stringer, has func(string) bool, group []*Entry) {
+func (b *Set) checkGroup(bad Complain, reader fmt.Stringer, has func(*Entry) bool, group []*Entry) {
 	var with, without *Entry
 	for _, e := range group {
 		switch {
 		case e.Removed:
-		case has(e.Elem):
+		case has(e):
 			with = e
 		default:
 			without = e
@@ -68,10 +84,10 @@ func (b *Sum) Check(bad Complain, reader fmt.Stringer, got uint64, start int64) 
 // CheckFleeting holds a quorum read of a key that expires against its history. An element goes with
 // its key. It does not go before the time of the key has passed since the element was written, nor
 // since any later write that a majority had acknowledged when the oldest asked it.
-func (b *Set) CheckFleeting(bad Complain, reader fmt.Stringer, has func(string) bool, start int64, which []int,
+func (b *Set) CheckFleeting(bad Complain, reader fmt.Stringer, has func(*Entry) bool, start int64, which []int,
 	after, timeout time.Duration, now int64) {
 	for _, i := range which {
-		if e := b.Entries[i]; !has(e.Elem) && e.Must(start) && b.mayExpire(i, after, timeout) > now {
+		if e := b.Entries[i]; !has(e) && e.Must(start) && b.mayExpire(i, after, timeout) > now {
 			bad("expires in its time", "%v read %s of a majority without %s, acknowledged at %.6f (read began "+
 				"%.6f); the key cannot expire before %.6f",
 				reader, b.Key, e.Elem, float64(e.Acked)/1e9, float64(start)/1e9,

@@ -2,48 +2,32 @@ package history
 
 import (
 	"fmt"
-	"iter"
 	"math/bits"
 )
 
-// linearRead is what a linearizable read of a set saw: the entries, as bits, by their place in the
-// book.
+// linearRead is what a linearizable read of a set saw.
 type linearRead struct {
 	reader fmt.Stringer
-	saw    []uint64
+	saw    Seen
 }
 
 // linearKept is how many reads of a set are kept to be compared with later ones.
 const linearKept = 64
 
-// CheckLinear holds a linearizable read of all elements, that began at start and ends now, against the others
+// CheckLinear holds a linearizable read that saw these entries, began at start and ends now against the others
 // of its set. That it misses nothing acknowledged is judged as of every read.
-func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, all iter.Seq[string], start, now int64) {
-	r := linearRead{reader: reader, saw: make([]uint64, (len(b.Entries)+63)/64)}
-	var before, e *Entry
-	for elem := range all {
-		if e == nil || e.Elem != elem { // another one than the read before found here
-			if e = b.ByElem[elem]; e == nil {
-				continue
-			}
-			if before != nil {
-				before.next = e
-			}
-		}
-		r.saw[e.at/64] |= 1 << (e.at % 64)
-		before, e = e, e.next
-	}
-	stays := make([]uint64, len(r.saw)) // the entries that are never removed: only their order says something by itself
-	for i, e := range b.Entries {
-		bit := uint64(1) << (i % 64)
-		found := r.saw[i/64]&bit != 0
+func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, saw Seen, start, now int64) {
+	r := linearRead{reader: reader, saw: make(Seen, (len(b.Entries)+63)/64)}
+	copy(r.saw, saw)
+	stays := make(Seen, len(r.saw)) // the entries that are never removed: only their order says something by itself
+	for _, e := range b.Entries {
 		if e.Added.Excused() || e.Taken.Excused() {
 			continue
 		}
 		if !e.Removed {
-			stays[i/64] |= bit
+			stays[e.at/64] |= e.bit()
 		}
-		e.linear(bad, reader, b.Key, found, start, now)
+		e.linear(bad, reader, b.Key, r.saw.Has(e), start, now)
 	}
 	for _, o := range b.linear {
 		if only, other := beyond(r.saw, o.saw, stays), beyond(o.saw, r.saw, stays); only >= 0 && other >= 0 {
@@ -78,7 +62,7 @@ func (e *Entry) linear(bad Complain, reader fmt.Stringer, key string, found bool
 }
 
 // beyond finds an entry among those that count which a has and b has not, -1 when there is none.
-func beyond(a, b, counts []uint64) int {
+func beyond(a, b, counts Seen) int {
 	for i := range a {
 		rest := a[i] & counts[i]
 		if i < len(b) {

@@ -5,19 +5,44 @@ import (
 	"testing"
 )
 
-// TestQueue pops in order of time, then of scheduling.
+// TestQueue pops in order of time, then of scheduling, also while events are added.
 func TestQueue(t *testing.T) {
-	var q Queue[string]
+	var q Queue[int]
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
-		q.Push(r.Int64N(50), "", nil)
-	}
-	last := Event[string]{At: -1}
-	for !q.Empty() {
-		e := q.Pop()
-		if !last.before(&e) {
-			t.Fatalf("%d/%d after %d/%d", e.At, e.seq, last.At, last.seq)
+	pushed, now := 0, int64(0)
+	push := func(n int) {
+		for range n {
+			q.Push(now+r.Int64N(50), pushed, func() {})
+			pushed++
 		}
-		last = e
+	}
+	push(1000)
+	for last, popped := (Event[int]{At: -1}), 0; !q.Empty(); popped++ {
+		e := q.Pop()
+		if e.At < last.At || e.At == last.At && e.Owner < last.Owner || e.Run == nil {
+			t.Fatalf("%d/%d after %d/%d", e.At, e.Owner, last.At, last.Owner)
+		}
+		last, now = e, e.At
+		if popped < 5000 {
+			push(r.IntN(3))
+		}
+	}
+	if pushed < 5000 || len(q.events) == pushed || len(q.free) != len(q.events) {
+		t.Errorf("%d events were pushed, %d places, %d of them free", pushed, len(q.events), len(q.free))
+	}
+}
+
+// BenchmarkQueue is one event that schedules another, among as many as a world has.
+func BenchmarkQueue(b *testing.B) {
+	var q Queue[*int]
+	r := rand.New(rand.NewPCG(1, 2))
+	run := func() {}
+	for range 3000 {
+		q.Push(r.Int64N(1e9), nil, run)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		e := q.Pop()
+		q.Push(e.At+r.Int64N(1e9), nil, run)
 	}
 }

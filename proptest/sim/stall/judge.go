@@ -30,6 +30,26 @@ func (x *Waits) Add(o Waits) {
 	}
 }
 
+// Lack says what is missing of something. It is put into words when they are asked for: a wait that goes
+// on is looked at often, and seldom told.
+type Lack struct {
+	format string
+	args   []any
+}
+
+// Lacks returns a Lack, to be put into words before anything happens to args.
+func Lacks(format string, args ...any) *Lack { return &Lack{format, args} }
+
+// Said returns a Lack that is in words; nil if there are none.
+func Said(text string) *Lack {
+	if text == "" {
+		return nil
+	}
+	return Lacks("%s", text)
+}
+
+func (l *Lack) String() string { return fmt.Sprintf(l.format, l.args...) }
+
 // Judge judges how long a healed world waits.
 type Judge struct {
 	limits  [Kinds]time.Duration
@@ -65,15 +85,15 @@ func (j *Judge) Until() int64 { return j.since + int64(slices.Max(j.limits[:])) 
 func (j *Judge) Waits() Waits { return j.waits }
 
 // Look notes what has come, and complains about what has not come in time. missing says what is
-// missing of something that is waited for; empty: nothing.
-func (j *Judge) Look(now int64, missing func(Kind) string, complain func(format string, args ...any)) {
+// missing of something that is waited for; nil: nothing.
+func (j *Judge) Look(now int64, missing func(Kind) *Lack, complain func(format string, args ...any)) {
 	for k, most := range j.limits {
 		if j.over[k] {
 			continue
 		}
 		what, took := missing(Kind(k)), time.Duration(now-j.from(Kind(k)))
 		switch {
-		case what == "":
+		case what == nil:
 			j.over[k] = true
 			var ended Waits
 			ended[k].Took, ended[k].Limit = took, most

@@ -23,11 +23,11 @@ func TestLookAtTheLimit(t *testing.T) {
 			j := New(&o)
 			j.Begin(7)
 			var complaints []string
-			missing := func(of Kind) string {
+			missing := func(of Kind) *Lack {
 				if of == Kind(k) {
-					return "something"
+					return Lacks("some%s", "thing")
 				}
-				return ""
+				return nil
 			}
 			complain := func(format string, args ...any) {
 				complaints = append(complaints, fmt.Sprintf(format, args...))
@@ -51,7 +51,7 @@ func TestBeginBeginsAnew(t *testing.T) {
 	j := New(&o)
 	complaints := 0
 	look := func(now int64, what string) {
-		j.Look(now, func(Kind) string { return what }, func(string, ...any) { complaints++ })
+		j.Look(now, func(Kind) *Lack { return Said(what) }, func(string, ...any) { complaints++ })
 	}
 	look(int64(time.Second), "")
 	look(int64(time.Hour), "all")
@@ -80,7 +80,7 @@ func TestDrainsPutsOffTheView(t *testing.T) {
 		j.Begin(9) // earlier than that
 		complaints := 0
 		look := func(now int64) {
-			j.Look(now, func(of Kind) string { return map[bool]string{true: "it"}[of == Kind(k)] },
+			j.Look(now, func(of Kind) *Lack { return Said(map[bool]string{true: "it"}[of == Kind(k)]) },
 				func(string, ...any) { complaints++ })
 		}
 		end := 9 + int64(most)

@@ -42,7 +42,7 @@ func New() *Chain {
 // Forget takes back the views that a founding anew gives up: those of its own epoch and later.
 func (c *Chain) Forget(founding *view.View) {
 	for k, v := range c.views { // order: only deletes
-		if k.cluster == founding.Cluster && k.epoch >= founding.Epoch && v.Hash() != founding.Hash() {
+		if k.cluster == founding.Cluster && k.epoch >= founding.Epoch && !view.Same(v, founding) {
 			delete(c.views, k)
 		}
 	}
@@ -55,7 +55,7 @@ func (c *Chain) Forget(founding *view.View) {
 func (c *Chain) Installed(v *view.View, violate func(rule, text string)) (news bool) {
 	k := key{v.Cluster, v.Epoch}
 	if was := c.views[k]; was != nil {
-		if was.Hash() != v.Hash() {
+		if !view.Same(was, v) {
 			violate("one view per epoch", fmt.Sprintf("%v is installed, and %v was", v, was))
 		}
 		return false

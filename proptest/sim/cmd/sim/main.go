@@ -54,7 +54,7 @@ func main() {
 		profile   = flag.String("cpuprofile", "", "write a profile")
 	)
 	flag.Parse()
-	debug.SetGCPercent(400) // worlds are small and short-lived: memory is cheaper than a fifth of the time
+	debug.SetGCPercent(800) // worlds are small and short-lived: memory is cheaper than a fifth of the time
 	stop := startProfile(*profile)
 	plan := options.Plan{
 		Swarm: *swarm, Scenario: *scenario, CheckEvery: *check,
