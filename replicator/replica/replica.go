@@ -232,13 +232,11 @@ func (r *Replica) Trim() {
 	if r.Store.LogLen() == 0 {
 		return
 	}
-	stable := r.Acked().Clone()
+	has := append(make([]*crdt.Clock, 0, len(r.Peers)+1), r.Acked())
 	for _, p := range r.Peers {
-		if lacks := stable.Minus(p.Link(r.ID).Acked); !lacks.Empty() {
-			stable = stable.Minus(lacks)
-		}
+		has = append(has, p.Link(r.ID).Acked)
 	}
-	r.Items.Trim(stable)
+	r.Items.Trim(has...)
 }
 
 // NextQuestion returns a number for a question that no other has had.
