@@ -200,7 +200,7 @@ func (t *Settlement) OnReport(p *replica.Peer, msg *wire.Report) {
 	}
 	clock := msg.Acked
 	if clock == nil && msg.Hash == t.r.ContentHash() {
-		clock = t.r.Content().Clone()
+		clock = t.r.ContentCopy()
 	}
 	if clock != nil {
 		t.reports.Add(p.ID, msg.Epoch, clock)
