@@ -322,9 +322,10 @@ func (t *Settlement) tellSettled() {
 
 // fetchGoal asks the peers that reported it for what is missing here.
 func (t *Settlement) fetchGoal() {
+	lacks := t.attempt.goal.Minus(t.r.Content())
 	for _, p := range t.r.Peers {
 		if clock := t.reports.Of(p.ID); clock != nil {
-			t.gaps.Fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
+			t.gaps.Fetch(p, lacks.And(clock))
 		}
 	}
 }
