@@ -204,11 +204,11 @@ func (l *eventLog) forget(ol *originLog) {
 	l.floor.AddRange(ol.origin, first, last)
 }
 
-// trim drops the groups whose dots stable contains.
-func (l *eventLog) trim(stable *Clock) {
+// trim drops the groups whose dots all of the clocks contain.
+func (l *eventLog) trim(has []*Clock) {
 	for _, ol := range l.origins {
-		row := stable.Row(ol.origin)
-		for ol.refs.Len() > 0 && row.HasRange(ol.refs.At(0).first, ol.refs.At(0).last()) {
+		lacks := func(c *Clock) bool { return !c.Row(ol.origin).HasRange(ol.refs.At(0).first, ol.refs.At(0).last()) }
+		for ol.refs.Len() > 0 && !slices.ContainsFunc(has, lacks) {
 			l.forget(ol)
 		}
 	}

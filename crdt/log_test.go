@@ -134,15 +134,16 @@ func (w *logWorld) drop(i int) {
 	w.list = slices.Delete(w.list, i, i+1)
 }
 
-// trim trims by a clock that has most of the store's; per origin it stops at the first group that
-// the clock lacks.
+// trim trims by two clocks that have most of the store's; per origin it stops at the first group that
+// one of them lacks.
 func (w *logWorld) trim() {
-	stable := w.part(4)
-	w.store.Trim(stable)
+	a, b := w.part(4), w.part(4)
+	w.store.Trim(a, b)
 	stuck := map[Origin]bool{}
 	for i := 0; i < len(w.list); {
 		o := w.list[i].First().Origin
-		stuck[o] = stuck[o] || !stable.HasAll(dotsOfGroup(w.list[i].Group))
+		ds := dotsOfGroup(w.list[i].Group)
+		stuck[o] = stuck[o] || !a.HasAll(ds) || !b.HasAll(ds)
 		if stuck[o] {
 			i++
 		} else {

@@ -156,5 +156,5 @@ func (r *Replica) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]
 // SetLiving says whose node-owned items readers are shown, see Store.SetLiving.
 func (r *Replica) SetLiving(l *Living, ch *Changes) { r.st.SetLiving(l, ch) }
 
-// Trim drops log entries that stable contains, see Store.Trim.
-func (r *Replica) Trim(stable *Clock) { r.st.Trim(stable) }
+// Trim drops log entries that all of the clocks contain, see Store.Trim.
+func (r *Replica) Trim(has ...*Clock) { r.st.Trim(has...) }

@@ -138,8 +138,8 @@ func (s *Store) changing() {
 	}
 }
 
-// Trim drops log entries whose dots stable contains: what all peers that count have. The floor rises accordingly.
-func (s *Store) Trim(stable *Clock) { s.log.trim(stable) }
+// Trim drops log entries whose dots all of the clocks contain: those of all peers that count. The floor rises.
+func (s *Store) Trim(has ...*Clock) { s.log.trim(has) }
 
 // Missing returns the groups that a peer with the given clock lacks, in the order in which this replica applied them,
 // so that any prefix can be applied. It stops after about maxBytes, but not before one group; more says that it did.

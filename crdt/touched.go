@@ -7,18 +7,12 @@ const touchedMax = 4096
 // returns false when it cannot tell them all: the log does not reach back to some, the clock lacks
 // some, or they are many. The cost is that of the events named.
 func (s *Store) Touched(dots *Clock, fn func(key string)) (all bool) {
-	if !s.clock.Includes(dots) {
-		return false
-	}
-	return dots.Empty() || s.log.keysOf(dots, s.clock.Minus(dots), fn)
+	return s.clock.Includes(dots) && s.log.keysOf(dots, s.clock, fn)
 }
 
-// keysOf calls fn with the keys of the events that dots name, where have is the rest of the clock. It
-// returns false when it cannot tell them all.
-func (l *eventLog) keysOf(dots, have *Clock, fn func(key string)) (all bool) {
-	if !have.Includes(&l.floor) {
-		return false
-	}
+// keysOf calls fn with the keys of the events that dots name, all of which are in the clock of the
+// store. It returns false when it cannot tell them all.
+func (l *eventLog) keysOf(dots, clock *Clock, fn func(key string)) (all bool) {
 	n := 0
 	for row := range dots.Rows(0) {
 		o, _ := row.Origins()
@@ -26,7 +20,11 @@ func (l *eventLog) keysOf(dots, have *Clock, fn func(key string)) (all bool) {
 		if !ok || row.Wide() {
 			return false
 		}
-		for c := (logCursor{log: l.origins[at], peer: have.Row(o)}); c.seek(); c.i++ {
+		rest := clock.Row(o).Without(row)
+		if !rest.Includes(l.floor.Row(o)) {
+			return false
+		}
+		for c := (logCursor{log: l.origins[at], peer: &rest}); c.seek(); c.i++ {
 			if n++; n > touchedMax {
 				return false
 			}

@@ -104,7 +104,7 @@ var realPort = port{
 		return crdt.DecodeItems(crdt.AppendItems(nil, pointers(items)))
 	},
 	missing: (*crdt.Store).Missing,
-	trim:    (*crdt.Replica).Trim,
+	trim:    func(r *crdt.Replica, stable *crdt.Clock) { r.Trim(stable) },
 	digest:  (*crdt.Store).Digest,
 	row:     func(it crdt.Item) crdt.Item { return it },
 }

@@ -75,7 +75,7 @@ func (s *space) check(store *crdt.Checker) error {
 	}
 	for _, err := range []error{
 		s.pusher.Check(), s.intake.Check(), s.holding.Check(), s.compares.Check(), s.lookback.Check(),
-		s.settlement.Check(),
+		s.settlement.Check(), s.Replica.Check(),
 	} {
 		if err != nil {
 			return err

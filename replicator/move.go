@@ -164,7 +164,7 @@ func (mv *move) advance() {
 	if mv.changed || mv.from.Moved {
 		mv.changed = false
 		if mv.step == moveGathers && mv.allTold() {
-			mv.step, mv.goal = moveSpreads, mv.from.Content().Clone()
+			mv.step, mv.goal = moveSpreads, mv.from.ContentCopy()
 			mv.census.tries = 0
 			mv.census.forget()
 			mv.ask()

@@ -141,7 +141,7 @@ func (s *space) update(o *operation.Op, timeout time.Duration) {
 		return
 	}
 	if len(g) == 0 {
-		o.Goal = s.Content().Clone()
+		o.Goal = s.ContentCopy()
 		if s.writes.AwaitGoal(o, timeout) {
 			s.askForGoals()
 		}

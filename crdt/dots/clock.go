@@ -87,14 +87,8 @@ func (c *Clock) AddRange(o Origin, first, last uint64) {
 
 // Includes reports whether every dot of o is in the set.
 func (c *Clock) Includes(o *Clock) bool {
-	n := 0 // rows that are of the same origins in both: mostly all
-	for n < min(len(c.rows), len(o.rows)) && c.rows[n].first == o.rows[n].first && c.rows[n].last == o.rows[n].last {
-		if !c.rows[n].includes(&o.rows[n]) {
-			return false
-		}
-		n++
-	}
-	return n == len(o.rows) || beside(o, c, func(_, _ Origin, theirs, mine *Row) bool { return mine.includes(theirs) })
+	n := o.rows.within(c.rows)
+	return beside(o.rows[n:], c.rows[n:], func(_, _ Origin, theirs, mine *Row) bool { return mine.includes(theirs) })
 }
 
 // Equal reports whether both sets hold the same dots.
@@ -110,15 +104,16 @@ const minusRows = 4
 // Minus returns a new clock with the dots that are in c and not in o.
 func (c *Clock) Minus(o *Clock) *Clock {
 	out := &Clock{}
-	beside(c, o, func(first, last Origin, mine, theirs *Row) bool {
+	n := c.rows.within(o.rows)
+	beside(c.rows[n:], o.rows[n:], func(first, last Origin, mine, theirs *Row) bool {
 		if theirs.includes(mine) {
 			return true
 		}
 		if out.rows == nil {
-			out.rows = make(rowList, 0, min(len(c.rows), minusRows))
+			out.rows = make(rowList, 0, min(len(c.rows)-n, minusRows))
 		}
-		r := Row{first: first, last: last}
-		mine.eachMissing(theirs, r.addRange)
+		r := mine.Without(theirs)
+		r.first, r.last = first, last
 		out.rows.push(r)
 		return true
 	})

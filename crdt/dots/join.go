@@ -29,7 +29,11 @@ func (c *Clock) Close(first, last Origin, moves uint16) {
 
 // merge is Join in one pass over both, however many origins are new.
 func merge(c, o *Clock) {
-	if mergeRows(c.rows, o.rows) {
+	switch {
+	case len(c.rows) == 0:
+		c.rows = o.Clone().rows
+		return
+	case mergeRows(c.rows, o.rows):
 		return
 	}
 	out := Clock{rows: make([]Row, 0, len(c.rows)+len(o.rows))}
@@ -114,29 +118,38 @@ func rowAt(rows []Row, o Origin) *Row {
 	return &noRow
 }
 
+// within counts the rows, from the first on, that have the same origins in both lists and nothing that is not in o:
+// mostly all.
+func (l rowList) within(o rowList) (n int) {
+	for n < min(len(l), len(o)) && l[n].first == o[n].first && l[n].last == o[n].last && o[n].includes(&l[n]) {
+		n++
+	}
+	return n
+}
+
 // beside calls fn with the rows of c, each beside the row of o with the same origins, an empty one
 // when there is none, until it says no. It reports whether it never did. A row of many origins
 // comes in pieces, if o has several rows for them. It costs a pass over both, or a search for each
 // row of a clock that is much smaller.
-func beside(c, o *Clock, fn func(first, last Origin, mine, theirs *Row) bool) bool {
-	search := len(c.rows)*joinRatio < len(o.rows)
+func beside(c, o rowList, fn func(first, last Origin, mine, theirs *Row) bool) bool {
+	search := len(c)*joinRatio < len(o)
 	j := 0
-	for i := range c.rows {
-		mine := &c.rows[i]
+	for i := range c {
+		mine := &c[i]
 		if search {
-			j, _ = o.rows.find(mine.first)
+			j, _ = o.find(mine.first)
 		} else {
-			for j < len(o.rows) && o.rows[j].last < mine.first {
+			for j < len(o) && o[j].last < mine.first {
 				j++
 			}
 		}
 		for at := mine.first; ; j++ {
-			end, theirs := mine.last, rowAt(o.rows[j:], at)
+			end, theirs := mine.last, rowAt(o[j:], at)
 			switch {
 			case theirs != &noRow:
 				end = min(end, theirs.last)
-			case j < len(o.rows) && o.rows[j].first <= mine.last:
-				end = o.rows[j].first - 1
+			case j < len(o) && o[j].first <= mine.last:
+				end = o[j].first - 1
 				j-- // it is the next one
 			}
 			if !fn(at, end, mine, theirs) {

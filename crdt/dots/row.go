@@ -37,6 +37,15 @@ func (r *Row) HasRange(first, last uint64) bool { return r.hasRange(first, last)
 // Includes reports whether every seq of o is in r.
 func (r *Row) Includes(o *Row) bool { return r.includes(o) }
 
+// Without returns a new row with the seqs that are in r and not in o.
+func (r *Row) Without(o *Row) Row {
+	out := Row{first: r.first, last: r.last}
+	for s := range r.runs() {
+		o.eachGap(s.first, s.last, out.addRange)
+	}
+	return out
+}
+
 // EachGap calls fn, in order, with the runs of first to last that are not in r.
 func (r *Row) EachGap(first, last uint64, fn func(first, last uint64)) { r.eachGap(first, last, fn) }
 
@@ -203,7 +212,7 @@ func (r *Row) runs() iter.Seq[span] {
 
 // join inserts every seq of o, and costs at most one pass over both.
 func (r *Row) join(o *Row) {
-	if len(o.above)*joinRatio < len(r.above) {
+	if len(o.above)*joinRatio <= len(r.above) {
 		for s := range o.runs() {
 			r.addRange(s.first, s.last)
 		}
@@ -241,16 +250,6 @@ func (r *Row) includes(o *Row) bool {
 		}
 	}
 	return true
-}
-
-// eachMissing calls fn, in order, with the runs that are in r and not in o.
-func (r *Row) eachMissing(o *Row, fn func(first, last uint64)) {
-	if r.base > 0 {
-		o.eachGap(1, r.base, fn)
-	}
-	for _, s := range r.above {
-		o.eachGap(s.first, s.last, fn)
-	}
 }
 
 // eachGap calls fn, in order, with the runs of first to last that are not in r.

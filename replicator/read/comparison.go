@@ -20,16 +20,17 @@ type comparison struct {
 	hash  [16]byte    // of clock
 	began time.Time
 	hold  time.Duration
+	names []string // the keys
 	keys  []comparedKey
 	asked []*replica.Peer
 	votes []vote
 
-	retold []*replica.Peer // the peers that have been told the whole clock
+	told, more *crdt.Clock     // what the peer that was asked last had been told, and the rest of clock
+	retold     []*replica.Peer // the peers that have been told the whole clock
 }
 
 // comparedKey is one key's part of a comparison.
 type comparedKey struct {
-	key    string
 	state  crdt.Reader // pinned when it was asked
 	own    bool        // all events of it count at the own replica
 	ops    []*operation.Op
@@ -49,19 +50,22 @@ const ComparedMax = 64
 
 // sort sorts operations by their keys, as far as there is room, and returns the others, in the memory of ops.
 func (c *comparison) sort(ops []*operation.Op, bytes int) []*operation.Op {
+	most := min(len(ops), ComparedMax)
+	c.names, c.keys = make([]string, 0, most), make([]comparedKey, 0, most)
+	room := make([]*operation.Op, len(ops)) // for the operations of all keys
 	rest := ops[:0]
 	for at, o := range ops {
-		i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == o.Key })
+		i := slices.Index(c.names, o.Key)
 		if i < 0 {
 			if bytes -= len(o.Key) + 8; len(c.keys) == ComparedMax || bytes < 0 && len(c.keys) > 0 {
 				rest = append(rest, o)
 				continue
 			}
 			i = len(c.keys)
-			c.keys = append(c.keys, comparedKey{key: o.Key})
-		}
-		if c.keys[i].ops == nil {
-			c.keys[i].ops = make([]*operation.Op, 0, count(ops[at:], o.Key))
+			c.names = append(c.names, o.Key)
+			n := count(ops[at:], o.Key)
+			c.keys = append(c.keys, comparedKey{ops: room[:0:n]})
+			room = room[n:]
 		}
 		c.keys[i].ops = append(c.keys[i].ops, o)
 	}
@@ -79,6 +83,17 @@ func count(ops []*operation.Op, key string) (n int) {
 	return n
 }
 
+// without returns the part of the clock that a peer has not been told. Mostly all peers have been told the same.
+func (c *comparison) without(told *crdt.Clock) *crdt.Clock {
+	if told == nil {
+		return c.clock
+	}
+	if c.told != told {
+		c.told, c.more = told, c.clock.Minus(told)
+	}
+	return c.more
+}
+
 func (c *comparison) voted(p *replica.Peer) bool {
 	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p })
 }
@@ -93,6 +108,6 @@ func (c *comparison) agrees(p *replica.Peer, i int) bool {
 
 // Agreed reports whether a replica, the own one as nil, holds the same state of a key.
 func (c *comparison) Agreed(p *replica.Peer, key string) bool {
-	i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == key })
+	i := slices.Index(c.names, key)
 	return i >= 0 && c.agrees(p, i)
 }

@@ -88,13 +88,13 @@ func (x *Linear) compare() {
 	if x.linear = slices.DeleteFunc(x.linear, (*operation.Op).Done); len(x.linear) == 0 {
 		return
 	}
-	c := &comparison{id: x.r.NextQuestion(), clock: x.r.Content().Clone(), hash: x.r.ContentHash(), began: x.r.Now}
+	c := &comparison{id: x.r.NextQuestion(), clock: x.r.ContentCopy(), hash: x.r.ContentHash(), began: x.r.Now}
 	x.linear = c.sort(x.linear, x.r.Cfg.FrameMax/2)
-	own := x.untouched(c, c.clock.Minus(x.r.Acked()))
+	own := x.untouched(c.names, c.clock.Minus(x.r.Acked()))
 	tries := 0
 	for i := range c.keys {
 		k := &c.keys[i]
-		k.state, k.own = x.r.Store.View(k.key), own[i]
+		k.state, k.own = x.r.Store.View(c.names[i]), own[i]
 		for _, o := range k.ops {
 			o.Asked = c
 			tries = max(tries, o.Tries)
@@ -116,20 +116,20 @@ func (x *Linear) compare() {
 func (x *Linear) holdBack(c *comparison) {
 	c.hold = min(holdTrips*x.trip+holdLeast, x.r.Cfg.RetryInterval)
 	x.holdUntil = x.r.Now.Add(c.hold)
-	for i := range c.keys {
-		x.freeze(c.keys[i].key, c.hold)
+	for _, key := range c.names {
+		x.freeze(key, c.hold)
 	}
 }
 
 // untouched says of each key whether none of dots is an event of it. What the log does not tell is
 // taken for one.
-func (x *Linear) untouched(c *comparison, dots *crdt.Clock) []bool {
-	out := make([]bool, len(c.keys))
+func (x *Linear) untouched(keys []string, dots *crdt.Clock) []bool {
+	out := make([]bool, len(keys))
 	for i := range out {
 		out[i] = true
 	}
 	all := dots == nil || x.r.Store.Touched(dots, func(key string) {
-		if i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == key }); i >= 0 {
+		if i := slices.Index(keys, key); i >= 0 {
 			out[i] = false
 		}
 	})
@@ -144,16 +144,10 @@ func (x *Linear) untouched(c *comparison, dots *crdt.Clock) []bool {
 func (x *Linear) ask(p *replica.Peer) {
 	c, l := x.comparing, p.Link(x.r.ID)
 	msg := &wire.Compare{
-		Epoch: x.r.View.Epoch, Space: x.r.ID, ID: c.id, Hash: c.hash, More: c.clock,
-		Hold: uint32(c.hold.Microseconds()),
-	}
-	if l.Told != nil {
-		msg.More = c.clock.Minus(l.Told)
+		Epoch: x.r.View.Epoch, Space: x.r.ID, ID: c.id, Hash: c.hash, More: c.without(l.Told),
+		Hold: uint32(c.hold.Microseconds()), Keys: c.names,
 	}
 	l.Told = c.clock
-	for i := range c.keys {
-		msg.Keys = append(msg.Keys, c.keys[i].key)
-	}
 	x.r.Send(p, effect.Prompt, msg)
 }
 
@@ -185,11 +179,7 @@ func (x *Linear) OnCompare(p *replica.Peer, msg *wire.Compare) {
 	if lacks := l.Theirs.Minus(x.r.Acked()); !lacks.Empty() {
 		reply.Lacks = lacks
 	}
-	at := comparison{}
-	for _, k := range msg.Keys {
-		at.keys = append(at.keys, comparedKey{key: k})
-	}
-	for i, same := range x.untouched(&at, reply.Extra) {
+	for i, same := range x.untouched(msg.Keys, reply.Extra) {
 		if !same {
 			reply.Differ = append(reply.Differ, uint32(i))
 		}
@@ -218,7 +208,7 @@ func (x *Linear) OnCompared(p *replica.Peer, msg *wire.Compared) {
 		has = c.clock.Minus(msg.Lacks)
 	}
 	x.r.LearnAcked(p, has)
-	v := vote{from: p, agrees: x.untouched(c, msg.Lacks)}
+	v := vote{from: p, agrees: x.untouched(c.names, msg.Lacks)}
 	v.lacks = slices.Contains(v.agrees, false)
 	for _, i := range msg.Differ {
 		if int(i) < len(v.agrees) {

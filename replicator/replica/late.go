@@ -35,7 +35,7 @@ func (l *late) queue(ch *crdt.Changes) bool {
 
 // AbsorbLater follows a merge, by and by: FollowLate does.
 func (r *Replica) AbsorbLater(m *crdt.Merged) {
-	r.Moved, r.hashed = true, false
+	r.contentMoved()
 	r.Eff.Changed = r.Eff.Changed || m.Len() > 0
 	r.late.waits = append(r.late.waits, change{merged: m})
 	r.Disk.Hold(true)

@@ -33,8 +33,10 @@ type Replica struct {
 
 	late late // what was not followed yet
 
-	hash   [16]byte // of the content clock, while hashed
+	// of the content clock, until it changes
+	hash   [16]byte // while hashed
 	hashed bool
+	copied *crdt.Clock // nil: nothing has asked for a copy
 
 	// What this step has moved; finish looks at it and clears it.
 	Moved     bool // the content clock
@@ -142,9 +144,29 @@ func (r *Replica) ContentHash() [16]byte {
 	return r.hash
 }
 
+// ContentCopy returns a copy of the content clock. It must not be modified: all that ask get the same
+// one, as long as the content does not change.
+func (r *Replica) ContentCopy() *crdt.Clock {
+	if r.copied == nil {
+		r.copied = r.Content().Clone()
+	}
+	return r.copied
+}
+
+// Check returns a broken invariant.
+func (r *Replica) Check() error {
+	if r.copied != nil && !r.copied.Equal(r.Content()) {
+		return fmt.Errorf("content %v, and %v as its copy", r.Content(), r.copied)
+	}
+	return nil
+}
+
+// contentMoved notes that the content clock has changed.
+func (r *Replica) contentMoved() { r.Moved, r.hashed, r.copied = true, false, nil }
+
 // Absorb follows every call that may have changed the store.
 func (r *Replica) Absorb() {
-	r.Moved, r.hashed = true, false
+	r.contentMoved()
 	for _, w := range r.Watchers {
 		w.Touch(r)
 	}
@@ -220,7 +242,7 @@ func (r *Replica) Watch(p *Peer) {
 
 // TellClock sends the own clock to a peer; the peer answers with what the clock lacks.
 func (r *Replica) TellClock(p *Peer, ask bool) {
-	msg := &wire.Clock{Epoch: r.View.Epoch, Space: r.ID, Ask: ask, Content: r.Content().Clone()}
+	msg := &wire.Clock{Epoch: r.View.Epoch, Space: r.ID, Ask: ask, Content: r.ContentCopy()}
 	if !r.AckedAll() {
 		msg.Acked = r.Acked().Clone()
 	}
@@ -232,13 +254,11 @@ func (r *Replica) Trim() {
 	if r.Store.LogLen() == 0 {
 		return
 	}
-	stable := r.Acked().Clone()
+	has := append(make([]*crdt.Clock, 0, len(r.Peers)+1), r.Acked())
 	for _, p := range r.Peers {
-		if lacks := stable.Minus(p.Link(r.ID).Acked); !lacks.Empty() {
-			stable = stable.Minus(lacks)
-		}
+		has = append(has, p.Link(r.ID).Acked)
 	}
-	r.Items.Trim(stable)
+	r.Items.Trim(has...)
 }
 
 // NextQuestion returns a number for a question that no other has had.

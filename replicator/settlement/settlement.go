@@ -200,7 +200,7 @@ func (t *Settlement) OnReport(p *replica.Peer, msg *wire.Report) {
 	}
 	clock := msg.Acked
 	if clock == nil && msg.Hash == t.r.ContentHash() {
-		clock = t.r.Content().Clone()
+		clock = t.r.ContentCopy()
 	}
 	if clock != nil {
 		t.reports.Add(p.ID, msg.Epoch, clock)
@@ -322,9 +322,10 @@ func (t *Settlement) tellSettled() {
 
 // fetchGoal asks the peers that reported it for what is missing here.
 func (t *Settlement) fetchGoal() {
+	lacks := t.attempt.goal.Minus(t.r.Content())
 	for _, p := range t.r.Peers {
 		if clock := t.reports.Of(p.ID); clock != nil {
-			t.gaps.Fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
+			t.gaps.Fetch(p, lacks.And(clock))
 		}
 	}
 }

@@ -5,7 +5,7 @@ import "time"
 // Earliest returns the earliest of some times, of which a zero one means never.
 func Earliest(times ...time.Time) (first time.Time) {
 	for _, t := range times {
-		if first.IsZero() || !t.IsZero() && t.Before(first) {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
 			first = t
 		}
 	}
