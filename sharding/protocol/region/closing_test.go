@@ -68,6 +68,29 @@ func TestClosingRegion(t *testing.T) {
 	}
 }
 
+// TestClosingRegionFollowsTheTable: one whose node leaves while the cluster shuts down still sends to homes, as soon
+// as it has the view in which they were chosen.
+func TestClosingRegionFollowsTheTable(t *testing.T) {
+	r := newRegion(t, 2)
+	chosen := protocol.Token{Epoch: 3, Up: 1, Seq: 1}
+	for _, in := range []protocol.RegionInput{
+		protocol.LeaseChanged{Held: true}, protocol.Install{View: closing(viewOf(2, 1, 2, 3))},
+		protocol.Receive{From: 1, Msg: protocol.Registered{
+			Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 1}, Since: protocol.Token{Epoch: 1, Up: 1, Seq: 1},
+		}},
+		protocol.Leave{}, protocol.TableChanged{Entries: []protocol.Entry{{Shard: 0, Home: 1, Token: chosen}}},
+		protocol.Install{View: closing(viewOf(3, 1, 2, 3))},
+	} {
+		r.Step(time.Unix(0, 0), in)
+		if err := r.Check(); err != nil {
+			t.Fatalf("%v: %v", in, err)
+		}
+	}
+	if to := r.places.peek(0).route; to != remoteRoute(1, chosen) {
+		t.Errorf("the route is %v", to)
+	}
+}
+
 // A dropped region has no deadline, even if it was about to ask. A deadline that no Step moves
 // would keep the driver's loop busy without end.
 func TestDroppedRegionWantsNothing(t *testing.T) {

@@ -88,7 +88,7 @@ func isPlain(ps *places, s protocol.ShardID, p *place) bool {
 		return false
 	}
 	if p.route.State == protocol.RouteUnknown {
-		return p.home == 0 || p.doubt || !ps.registration.joined || ps.departure.alone
+		return p.home == 0 || p.doubt || !ps.registration.joined || ps.departure.alone && !ps.closing()
 	}
 	return p.route == remoteRoute(p.home, p.token)
 }
