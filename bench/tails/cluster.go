@@ -46,8 +46,8 @@ const (
 	visiting  = 1
 )
 
-// startCluster has guests give way to the nodes that serve, or not.
-func startCluster(ctx context.Context, dir string, way giving) (c *cluster, err error) {
+// startCluster has other processes go before guests if they are lowest.
+func startCluster(ctx context.Context, dir string, lowest bool) (c *cluster, err error) {
 	c = &cluster{nodes: make([]*ddata.Node, serving)}
 	if c.addrs, err = ports.Free(serving + len(c.comes)); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func startCluster(ctx context.Context, dir string, way giving) (c *cluster, err 
 		if err == nil {
 			at := serving + i
 			own := filepath.Join(dir, strconv.Itoa(at))
-			c.comes[i], err = child.Start(ctx, "tails", way, own, at, strings.Join(c.addrs, " "))
+			c.comes[i], err = child.Start(ctx, "tails", lowest, own, at, strings.Join(c.addrs, " "))
 		}
 	}
 	if err == nil {

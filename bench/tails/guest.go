@@ -13,33 +13,18 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 )
 
-// giving is whether other processes go before a guest.
-type giving string
+// figures need so long a time. In a shorter one, as of a test, guests are no lower than others: they must come to an
+// end on a machine that is busy.
+const figures = 500 * time.Millisecond
 
-const (
-	// wayToAll is how it is measured: as if the nodes that serve had machines of their own.
-	wayToAll giving = "way-to-all"
-	// wayToNone is for a time too short for figures: a guest must come to an end on a machine that is busy.
-	wayToNone giving = "way-to-none"
-	// figures need so long a time.
-	figures = 500 * time.Millisecond
-)
-
-// giveWay is for cases of so long a time.
-func giveWay(d time.Duration) giving {
-	if d < figures {
-		return wayToNone
-	}
-	return wayToAll
-}
-
-// Guest is main of a process whose node comes and goes as its standard input says.
-func Guest(ctx context.Context, way, dir, self string, addrs []string) error {
+// Guest is main of a process whose node comes and goes as its standard input says. If lowest is true, other processes
+// go before it: the nodes that serve have machines of their own.
+func Guest(ctx context.Context, lowest, dir, self string, addrs []string) error {
 	i, err := strconv.Atoi(self)
 	if err != nil || i < 0 || i >= len(addrs) {
 		return fmt.Errorf("no node %q of %d", self, len(addrs))
 	}
-	if giving(way) == wayToAll {
+	if lowest == "true" {
 		if err := child.Lowest(); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func Run(ctx context.Context, d time.Duration, size int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c, err := startCluster(ctx, dir, giveWay(d))
+	c, err := startCluster(ctx, dir, d >= figures)
 	if err != nil {
 		return err
 	}
