@@ -23,6 +23,7 @@ var ranks = []rankRow{
 	{"crdt/index", -13, true, "entries are found by their dots, whatever they are"},
 	{"crdt/tree", -13, true, "a sorted map knows nothing of what it holds"},
 	{"crdt/cbor", -19, true, "data items of CBOR know nothing of what is encoded"},
+	{"crdt/cbor/cbortest", -19, false, "encodings of whatever kind are drawn for its tests"},
 	{"crdt/dots", -14, true, "sets of the names of events know nothing of what the events are"},
 	{"crdt", -12, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},

@@ -1,0 +1,2 @@
+// Package cbortest has what tests of encodings draw.
+package cbortest
