@@ -109,8 +109,9 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // not taken back and spreads on. The caller does not learn whether it had reached its level.
 //
 // At every level, WriteLocal too, the caller is held back while a member that answers is too far
-// behind with what this node wrote (settings.Config.BacklogMax). A member that does not answer
-// holds up no caller.
+// behind with what this node wrote (settings.Config.BacklogMax) and no majority keeps up. A member
+// that does not answer, or is slower than a majority, holds up no caller: it falls behind, and
+// fetches what it lacks.
 //
 // Errors: those of Get, but that with ErrNoLease the write has happened here.
 // operation.ErrOverloaded when it was held back until its time was up, or too many wait: nothing

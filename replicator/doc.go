@@ -21,8 +21,8 @@
 //   - Push: a group of own events goes at once to every reachable peer. The receiver applies it
 //     whole, persists it, and acks how much of the sender's events it has. The log is the only
 //     queue.
-//   - Writes: a write is done when enough acked clocks contain its last event. Writers wait while a
-//     peer that answers is far behind.
+//   - Writes: a write is done when enough acked clocks contain its last event. Writers wait while
+//     peers that answer are far behind, unless a majority keeps up.
 //   - Reads: a quorum read asks with a hash of the content clock, and fetches what is missing. A
 //     linearizable read asks a quorum until it holds the same events of the key.
 //   - Gossip and repair: peers compare the hash of the clock and a digest, some 80 bytes. What no

@@ -48,7 +48,7 @@ func newSpace(t *replica.Site, id keyspace.Space, ops *operation.Inflight) *spac
 	s.lookback = read.NewLookback(r, ops, sets)
 	s.writes = write.NewQueue(r, ops, sets, s.lookback.Await)
 	s.reads = read.NewRounds(r, ops, sets, &s.gaps, s.writes.Idle)
-	s.holding = write.NewHolding(r, ops, s.pusher.Outbox())
+	s.holding = write.NewHolding(r, ops, sets, s.pusher.Outbox())
 	s.compares = read.NewLinear(r, ops, sets, &s.gaps, s.holding.Freeze)
 	return s
 }

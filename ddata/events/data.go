@@ -36,7 +36,8 @@ type (
 		Items uint64 // that were fetched, if it is done
 		Took  time.Duration
 	}
-	// WritersHeld: writers wait because a member is far behind; said at most once a minute.
+	// WritersHeld: writers wait because a member is far behind and no majority keeps up; said at most
+	// once a minute.
 	WritersHeld struct {
 		keyspace.Dataset
 		Space keyspace.Space

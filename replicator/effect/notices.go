@@ -54,8 +54,8 @@ func (r Repair) String() string {
 	return s
 }
 
-// Holding tells that updates wait for a peer that is Config.BacklogMax bytes behind. Each space
-// tells it at most once a minute.
+// Holding tells that updates wait for a peer that is Config.BacklogMax bytes behind, as no majority
+// keeps up. Each space tells it at most once a minute.
 type Holding struct {
 	Space keyspace.Space
 	Peer  crdt.Origin

@@ -82,10 +82,10 @@ type Config struct {
 	// further behind fetches from the log. Default 1 MiB.
 	PushWindow int
 	// BacklogMax is how many bytes of own groups, per space, a peer that answers may be behind. At
-	// that limit updates are held back: their callers wait, up to their time-out. A higher value
-	// rides out longer pauses of a peer. A peer that is unreachable or has not answered for
-	// RetryInterval does not hold updates back. Up to twice as much is kept in memory for pushing.
-	// Default 4 MiB.
+	// that limit updates are held back, unless a majority is less than a quarter of it behind: their
+	// callers wait, up to their time-out. A higher value rides out longer pauses of peers. A peer
+	// that is unreachable or has not answered for RetryInterval does not hold updates back. Up to
+	// twice as much is kept in memory for pushing. Default 4 MiB.
 	BacklogMax int
 	// LargeKey is the estimated encoded size in bytes from which a key is told of as large, and
 	// again with each tenth that it grows. It bounds nothing: items travel one by one. Negative:

@@ -9,24 +9,31 @@ import (
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Holding keeps the updates that are held back. They have not happened yet, and their callers wait.
 //
-// An update waits while a peer that answers is Config.BacklogMax bytes behind. So no replica
-// outruns its peers without bound. A peer that is unreachable, or has not answered for
-// RetryInterval, holds up no update: it is served from the log later, or repaired. An update also
-// waits briefly while a linearizable read that was disturbed too often looks at its key.
+// An update waits while a peer that answers is Config.BacklogMax bytes behind, so that no replica
+// outruns the others without bound. Some peers hold up no update; they are served from the log
+// later, or repaired: one that is unreachable or has not answered for RetryInterval, and one that
+// is much slower than a majority. If a majority keeps up with the writers, they are not too fast,
+// and what is behind has too little of a processor, a disk or a line. A slow minority does not slow
+// down Raft either (Ongaro and Ousterhout, 2014).
+//
+// An update also waits briefly while a linearizable read that was disturbed too often looks at its
+// key.
 //
 // Invariants: held holds no operation that is done, except those that timed out in this step; of
 // counts the operations in held of each key.
 type Holding struct {
 	r      *replica.Replica
 	ops    *operation.Inflight
-	own    *push.Outbox    // of the space
-	held   []*operation.Op // in order of arrival
+	sets   *quorum.Joint[*replica.Peer] // of whom a majority has to keep up
+	own    *push.Outbox                 // of the space
+	held   []*operation.Op              // in order of arrival
 	of     map[string]int
 	frozen []freeze // by key
 	thawAt time.Time
@@ -44,9 +51,12 @@ type freeze struct {
 // frozenMax bounds the keys that are frozen at a time.
 const frozenMax = 64
 
-// NewHolding makes a Holding without updates. own has the groups that a peer may still need.
-func NewHolding(r *replica.Replica, ops *operation.Inflight, own *push.Outbox) Holding {
-	return Holding{r: r, ops: ops, own: own}
+// NewHolding makes a Holding without updates. sets says of whom a majority has to keep up; own has
+// the groups that a peer may still need.
+func NewHolding(
+	r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer], own *push.Outbox,
+) Holding {
+	return Holding{r: r, ops: ops, sets: sets, own: own}
 }
 
 // Hold reports whether an update has to wait. If so, it holds the update back.
@@ -73,25 +83,46 @@ func (h *Holding) Keep(o *operation.Op) {
 // Crowded reports whether updates have to wait for a peer.
 func (h *Holding) Crowded() bool { return h.laggard() != nil }
 
-// laggard returns a peer that answers and is as far behind as allowed, nil if there is none. After
-// a silence, a peer may have fallen out of what is kept for pushing. Such a peer does not hold
-// updates back: it gets what it needs from the log, or by a repair.
+// nearPart is which part of BacklogMax a peer may be behind that keeps up.
+const nearPart = 4
+
+// laggard returns a peer for which updates have to wait, nil if there is none: one that is as far
+// behind as allowed, unless a majority keeps up.
 func (h *Holding) laggard() *replica.Peer {
-	if h.own.Bytes() < h.r.Cfg.BacklogMax {
+	limit := h.r.Cfg.BacklogMax
+	if h.own.Bytes() < limit {
 		return nil
 	}
 	for _, p := range h.r.Peers {
-		w := &p.Link(h.r.ID).Window
-		if !p.Reachable || w.Tries() > 0 || !w.InReach() {
-			continue
-		}
-		// Groups that go in parts are left out: no update waits for one large group.
-		if bytes, kept := h.own.Backlog(w.Applied(), &p.Flows, uint8(h.r.ID), h.r.Cfg.Self); kept &&
-			bytes >= h.r.Cfg.BacklogMax {
+		if bytes, ok := h.backlog(p); ok && bytes >= limit {
+			if h.sets.Agreed(quorum.Majority, h.keepsUp) {
+				return nil
+			}
 			return p
 		}
 	}
 	return nil
+}
+
+// keepsUp reports whether a peer has nearly all that was written here; the own replica, as nil, has.
+func (h *Holding) keepsUp(p *replica.Peer) bool {
+	if p == nil {
+		return true
+	}
+	bytes, ok := h.backlog(p)
+	return ok && bytes < h.r.Cfg.BacklogMax/nearPart
+}
+
+// backlog returns how many bytes a peer is behind that answers; ok is false for one that does not.
+// After a silence, a peer may have fallen out of what is kept for pushing: it is none of these
+// either, and gets what it needs from the log, or by a repair.
+func (h *Holding) backlog(p *replica.Peer) (bytes int, ok bool) {
+	w := &p.Link(h.r.ID).Window
+	if !p.Reachable || w.Tries() > 0 || !w.InReach() {
+		return 0, false
+	}
+	// Groups that go in parts are left out: no update waits for one large group.
+	return h.own.Backlog(w.Applied(), &p.Flows, uint8(h.r.ID), h.r.Cfg.Self)
 }
 
 // Admit carries out the updates that need not wait any more, in order; those of a frozen key let
