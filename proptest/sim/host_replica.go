@@ -92,11 +92,10 @@ func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 func (d *replicaHost) config() settings.Config {
 	o := d.p.w.opt
 	c := settings.Config{
-		Reserved: d.set.Reserved, OperationTimeout: o.Timeout,
-		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.ID(),
-		DurableKeys: options.DurableKeys(&d.p.w.opt), LogMax: o.LogMax,
-		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
-		SuppliersMax: 2, StepItems: o.BatchRows,
+		Reserved: d.set.Reserved, OperationTimeout: o.Timeout, Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.ID(),
+		DurableKeys: options.DurableKeys(&d.p.w.opt), LogMax: o.LogMax, BacklogMax: o.BacklogMax, SuppliersMax: 2,
+		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, StepItems: o.BatchRows, WriteBehind: o.WriteBehind,
+		SketchCells: 256, SketchFrom: 32,
 	}
 	if !c.Reserved {
 		c.Expire = o.ExpireRules(d.p.uid)

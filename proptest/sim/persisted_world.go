@@ -107,12 +107,13 @@ func (persistedChecker) finish(w *World) {
 	w.users.Finish()
 }
 
-// tidied counts what a process has tidied up when it ends.
+// tidied counts what a process has tidied up, and how many updates it held back, when it ends.
 func tidied(w *World, p *Process) {
 	for _, r := range p.reps {
 		s := r.m.Stats()
 		w.counts.Swept += s.Swept
 		w.counts.Expired += s.Expired
 		w.counts.Folded += s.Folded
+		w.counts.Held += s.Held
 	}
 }

@@ -199,6 +199,15 @@ func TestCrowdedMoves(t *testing.T) {
 	}
 }
 
+// TestSmallBacklogs has writers wait for replicas that are behind: nothing is lost, and all comes to an end.
+func TestSmallBacklogs(t *testing.T) {
+	b := Batch{First: 1, Seeds: 4, Plan: options.Plan{Scenario: options.SmallBacklogs}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+	if c := b.Run().Counts; c.Held == 0 {
+		t.Errorf("no write has waited: %+v", c)
+	}
+}
+
 // TestRareDefectsAreCaughtInTheirScenario plays the scenarios that are made for defects which the
 // drawn worlds show too rarely: with the defect one of 30 seeds must show it, without it none does.
 func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 type Counts struct {
 	Views, Crashes, Restarts, Pauses, Halts, Cuts, Flaps, Leaves, Joins uint64
 	Writes, Acked, Reads, Linear                                        uint64
+	Held                                                                uint64 // writes that waited for replicas
 	Sent, Delivered, Lost                                               uint64
 	Tells, Told, HandOffs, Starts                                       uint64
 	Swept, Expired, Folded, Deleted                                     uint64
@@ -64,6 +65,7 @@ func (c *Counts) Add(o Counts) {
 	c.Acked += o.Acked
 	c.Reads += o.Reads
 	c.Linear += o.Linear
+	c.Held += o.Held
 	c.Excused.Add(o.Excused)
 	c.Sent += o.Sent
 	c.Delivered += o.Delivered

@@ -63,7 +63,9 @@ type Options struct {
 	Fleeting float64       // part that is on keys that expire
 	Final    float64       // part that is on keys that are permanently deleted
 	LogMax   int           // events that a replica keeps; 0 the default
-	FrameMax int           // of the Replicator; 0 the default
+	// BacklogMax is how many bytes a replica may be behind before writers wait; 0 the default.
+	BacklogMax int
+	FrameMax   int // of the Replicator; 0 the default
 	// part of the additions to sets that puts large elements in one group, which is larger than a
 	// frame
 	Bulk float64
@@ -188,10 +190,10 @@ func (o Options) String() string {
 		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.Extreme,
 		o.WallSkew, o.DiskMax,
 		o.WriteBehind, o.DiskFail)
-	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d "+
-		"remember=%v builds=%v", o.Timing,
-		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember,
-		o.Builds)
+	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d backlog=%d "+
+		"shards=%dx%d remember=%v builds=%v", o.Timing,
+		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.BacklogMax, o.EntityTypes, o.Shards,
+		o.Remember, o.Builds)
 	if o.Remember && o.VolatileIDs {
 		b.WriteString(" volatile-ids")
 	}

@@ -12,7 +12,7 @@ import (
 
 // scripted reports whether a scenario replaces the drawn faults.
 func scripted(scenario string) bool {
-	return !slices.Contains([]string{PlainChaos, ColdRestarts, BadDisks, SmallLogs}, scenario)
+	return !slices.Contains([]string{PlainChaos, ColdRestarts, BadDisks, SmallLogs, SmallBacklogs}, scenario)
 }
 
 // TestClusterPlanDrawsAll: what the plan promises does come up.

@@ -61,6 +61,9 @@ const (
 	LostKinds = "lost-kinds"
 	// SmallLogs forces reconciliation: short logs, long cuts, many removes.
 	SmallLogs = "small-logs"
+	// SmallBacklogs lets replicas be hardly behind before writers wait for them, or go on without
+	// them if a majority keeps up. It is no part of the swarm.
+	SmallBacklogs = "small-backlogs"
 	// Tidying keeps from the oldest what others know while it tidies up.
 	Tidying = "tidying"
 	// LateCounts lets members count that are heard of late, when they have been removed: folds must
@@ -88,7 +91,7 @@ var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, Stoppe
 	LaggingViews,
 	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
 	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed, TwoCoordinators, LeaseRollouts,
-	Retirements}
+	Retirements, SmallBacklogs}
 
 func drawScenario(r *rand.Rand) string {
 	return random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, GrowingView, GrowingView, ColdRestarts,
@@ -143,12 +146,9 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
 		o.WriteGap = 200 * time.Millisecond
 	case SmallLogs:
-		o.Nodes, o.LogMax, o.Removes, o.Keys = random.Pick(r, 3, 5), random.Pick(r, 1, 4, 16), 0.4, random.Pick(r, 1, 3)
-		o.WriteGap, o.Shards = random.Pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
-		o.Weights = quiet
-		o.Weights[Split], o.Weights[Isolate], o.Weights[Mend] = 3, 3, 3
-		o.Weights[Freeze], o.Weights[Partial], o.Weights[ConnectionReset] = 1, 2, 2
-		o.WeakSketch = r.IntN(2) == 0
+		applySmallLogs(r, o)
+	case SmallBacklogs:
+		applySmallBacklogs(r, o)
 	case Tidying:
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 5, 5), 4, 0, 150*time.Second
 		o.Timing, o.PromptLossy, o.DiskFail = UsualTiming, false, 0
@@ -170,6 +170,27 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second
 		o.Timing = UsualTiming // a split of five seconds must not be decided
 	}
+}
+
+// applySmallLogs bends the options to SmallLogs.
+func applySmallLogs(r *rand.Rand, o *Options) {
+	o.Nodes, o.LogMax, o.Removes, o.Keys = random.Pick(r, 3, 5), random.Pick(r, 1, 4, 16), 0.4, random.Pick(r, 1, 3)
+	o.WriteGap, o.Shards = random.Pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
+	o.Weights = [FaultKinds]int{}
+	o.Weights[Split], o.Weights[Isolate], o.Weights[Mend] = 3, 3, 3
+	o.Weights[Freeze], o.Weights[Partial], o.Weights[ConnectionReset] = 1, 2, 2
+	o.WeakSketch = r.IntN(2) == 0
+}
+
+// applySmallBacklogs bends the options to SmallBacklogs.
+func applySmallBacklogs(r *rand.Rand, o *Options) {
+	o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 2, 3, 3, 5), 3, 0, 60*time.Second
+	o.BacklogMax, o.LogMax = random.Pick(r, 512, 1024, 4096), random.Pick(r, 0, 4, 16, 200)
+	o.WriteGap, o.Reads = random.Pick(r, 2*time.Millisecond, 5*time.Millisecond), 0.2
+	o.DelayMean, o.Straggle = random.Pick(r, 5*time.Millisecond, 30*time.Millisecond), random.Pick(r, 0, 0.02)
+	o.Weights = [FaultKinds]int{}
+	o.Weights[Freeze], o.Weights[DiskStall], o.Weights[Crash], o.Weights[Mend] = 3, 1, 1, 2
+	o.Weights[Isolate], o.Weights[Join], o.Weights[Leave] = 1, 1, 1
 }
 
 // applyMoves bends the options to RollingMoves and to LaggingViews.
