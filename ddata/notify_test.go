@@ -40,7 +40,7 @@ func TestEffectsAreTold(t *testing.T) {
 		CaughtUp: true,
 	}
 	// are not told: the driver does as they say
-	carried := []string{"Persist", "Send", "Reply", "Notify", "Changed", "Moved", "Retirable", "Outdated"}
+	carried := []string{"Persist", "Send", "Whole", "Reply", "Notify", "Changed", "Moved", "Retirable", "Outdated"}
 	for f, v := range reflect.ValueOf(*fx).Fields() {
 		if v.IsZero() != slices.Contains(carried, f.Name) {
 			t.Errorf("Effects.%s: is it told? Then it belongs into this test, and into (*replicaHost).Tell", f.Name)

@@ -41,6 +41,7 @@ type Replicator struct {
 	loop *runloop.Loop[request]
 
 	admission *runloop.Admission // of the messages of others
+	decoding  sync.WaitGroup     // of messages that came in parts
 
 	// published snapshots: a local read whose snapshot is of the present version needs no step of
 	// the machine.
@@ -168,6 +169,7 @@ func (r *Replicator) start() {
 // stop ends the loop and answers every caller that still waits.
 func (r *Replicator) stop() {
 	r.loop.Stop()
+	r.decoding.Wait()
 	closed := effect.Result{Err: r.refusal()}
 	r.h.d.Fail(closed)
 	for _, q := range r.loop.Rest() {
@@ -184,10 +186,14 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	}
 	msg, err := wire.Decode(payload)
 	if err != nil {
-		r.n.reports.emit(events.MessageMalformed{What: "replicator", Peer: view.UID(from), Err: err})
-		msg = nil // the machine counts it
+		r.malformed(crdt.Origin(from), err)
 	}
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
+}
+
+// malformed tells of a message that was not decoded. The machine counts it: it gets none instead.
+func (r *Replicator) malformed(from crdt.Origin, err error) {
+	r.n.reports.emit(events.MessageMalformed{What: "replicator", Peer: view.UID(from), Err: err})
 }
 
 func (r *Replicator) install(v *view.View, clean view.UID) {
@@ -347,6 +353,17 @@ func (h *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
 
 // Moved implements drivers.ReplicaHost.
 func (h *replicaHost) Moved(number uint16) { h.n.progress.moved(h.set, number) }
+
+// Decode implements drivers.ReplicaHost. The loop does not wait for it: that may take milliseconds.
+func (h *replicaHost) Decode(w effect.Whole) {
+	h.r.decoding.Go(func() {
+		msg, err := wire.DecodeWhole(w.Data)
+		if err != nil {
+			h.r.malformed(w.From, err)
+		}
+		h.r.loop.Force(request{in: replicator.Decoded{From: w.From, Flow: w.Flow, Msg: msg}})
+	})
+}
 
 // Commit implements drivers.ReplicaHost.
 func (h *replicaHost) Commit(b storage.Batch) {

@@ -27,7 +27,6 @@ type lab struct {
 	msg int
 
 	durable []string                 // keys of machines that are added
-	frame   int                      // their FrameMax
 	mute    bool                     // what is sent gets lost
 	gauge   func() int64             // of what steps cost
 	longest map[crdt.Origin]stepCost // of each machine's steps
@@ -81,6 +80,13 @@ func (l *lab) step(id crdt.Origin, in Input) {
 			break
 		}
 		l.net = append(l.net, packetBytes{id, env.To, wire.Append(nil, env.Msg)})
+	}
+	for _, w := range e.Whole {
+		msg, err := wire.DecodeWhole(w.Data)
+		if err != nil {
+			panic(err)
+		}
+		defer l.step(id, Decoded{w.From, w.Flow, msg})
 	}
 	for _, r := range e.Reply {
 		if r.Err == nil {

@@ -46,8 +46,9 @@
 //   - A write that failed with a time-out is not rolled back: it lives here and still spreads.
 //   - Nothing is promised about several keys together.
 //   - A disk that has lost what it acknowledged is no witness of that any more.
-//   - Not every step is short: a group is applied whole, in one step, as is what a union of equal
-//     clocks has brought. What a repair has brought is taken in many.
+//   - Not every step is short: an update makes its group in one, and what a union of equal clocks has
+//     brought is taken in one. What others have written, and what a repair has brought, is taken in
+//     many.
 //
 // # Reading on
 //

@@ -145,7 +145,7 @@ func (l *lab) agree(b testing.TB) {
 
 // add starts a machine without a view, whose log is too short to help.
 func (l *lab) add(b testing.TB, id crdt.Origin) {
-	cfg := settings.Config{Self: id, DurableKeys: l.durable, LogMax: 1000, FrameMax: l.frame}
+	cfg := settings.Config{Self: id, DurableKeys: l.durable, LogMax: 1000}
 	m, err := New(cfg, rand.New(rand.NewPCG(1, uint64(id))), Loaded{})
 	if err != nil {
 		b.Fatal(err)

@@ -51,32 +51,39 @@ func (f *transit) onPartAck(p *replica.Peer, msg *wire.PartAck) {
 	}
 }
 
-// onPart puts a message together again, and returns it when it is whole.
-func (f *transit) onPart(p *replica.Peer, msg *wire.Part) wire.Message {
+// onPart puts a message together again. When it is whole, it is decoded between two steps: that takes
+// as long as the message is large, and no step does.
+func (f *transit) onPart(p *replica.Peer, msg *wire.Part) {
 	part := push.Part{Flow: msg.Flow, Index: msg.Index, Total: msg.Total, Data: msg.Data}
 	dropAt := f.Now.Add(f.Cfg.DonorExpiry)
 	data, arrival, err := p.Coming.Add(part, f.FlowMax(), dropAt)
-	if err != nil {
+	switch {
+	case err != nil:
 		f.Malformed(p)
-		return nil
+		return
+	case arrival == push.Foreign:
+		return
+	case arrival == push.Complete:
+		f.Eff.Whole = append(f.Eff.Whole, effect.Whole{From: p.ID, Flow: msg.Flow, Data: data})
 	}
-	if arrival == push.Foreign {
-		return nil
-	}
-	if arrival == push.Complete || p.Coming.DropAt().Equal(dropAt) {
+	if p.Coming.DropAt().Equal(dropAt) {
 		f.Arm(dropAt)
 	}
+	if !p.Coming.Whole() {
+		f.ackParts(p)
+	}
+}
+
+// onDecoded makes place for a peer's next message.
+func (f *transit) onDecoded(p *replica.Peer, flow uint64) {
+	if p.Coming.Decoded(flow) {
+		f.ackParts(p)
+	}
+}
+
+func (f *transit) ackParts(p *replica.Peer) {
 	flow, next := p.Coming.Next()
 	f.Send(p, effect.Prompt, &wire.PartAck{Epoch: f.View.Epoch, Flow: flow, Next: next})
-	if arrival != push.Complete {
-		return nil
-	}
-	whole, err := wire.Decode(data)
-	if _, nested := whole.(*wire.Part); err != nil || nested {
-		f.Malformed(p)
-		return nil
-	}
-	return whole
 }
 
 // onReachable notes whether a peer can be reached. Reachable peers are asked first, and nothing is

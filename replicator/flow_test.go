@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
@@ -82,6 +83,32 @@ func TestLargeGroupIsSentOnce(t *testing.T) {
 	w.same()
 	if n := begun[[2]crdt.Origin{1, 2}]; n != 3 || b.m.site.Counters.Duplicates > 1 {
 		t.Fatalf("three large groups went in %d flows, %d duplicates", n, b.m.site.Counters.Duplicates)
+	}
+}
+
+// The last part of a message is acknowledged when it is decoded. A message that is lost before that
+// is sent again.
+func TestAWholeMessageThatIsLostIsSentAgain(t *testing.T) {
+	w := cluster(t, 2, slowLine)
+	a, b := w.nodes[0], w.nodes[1]
+	begun, lost := w.begun(), 0
+	w.loseWhole = func(effect.Whole) bool { lost++; return lost == 1 }
+	a.big("big", 200)
+	for range 10_000 {
+		if lost > 0 || len(w.net) == 0 {
+			break
+		}
+		w.deliver(0)
+	}
+	flow, next := b.m.site.Peers[0].Coming.Next()
+	for _, p := range w.net {
+		if ack, is := p.msg.(*wire.PartAck); is && ack.Flow == flow && ack.Next == next {
+			t.Fatal("the last part is acknowledged before the message is decoded")
+		}
+	}
+	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.spaces[keyspace.Volatile].Store.Len() == 200 })
+	if w.same(); lost < 2 || begun[[2]crdt.Origin{1, 2}] < 2 {
+		t.Fatalf("%d messages came whole, of %d flows", lost, begun[[2]crdt.Origin{1, 2}])
 	}
 }
 

@@ -84,6 +84,13 @@ type Receive struct {
 	Msg  wire.Message
 }
 
+// Decoded hands over a message that has come in parts (effect.Whole), as Receive does others.
+type Decoded struct {
+	From crdt.Origin
+	Flow uint64
+	Msg  wire.Message
+}
+
 // Persisted reports the end of the Batch with this ID. An error means that nothing of it was
 // written.
 type Persisted struct {
@@ -112,6 +119,7 @@ func (Subscribe) input()     {}
 func (Unsubscribe) input()   {}
 func (Cancel) input()        {}
 func (Receive) input()       {}
+func (Decoded) input()       {}
 func (Persisted) input()     {}
 func (Install) input()       {}
 func (Reachable) input()     {}
@@ -129,6 +137,9 @@ func (i Unsubscribe) String() string { return fmt.Sprintf("unsubscribe #%d", i.I
 func (i Cancel) String() string      { return fmt.Sprintf("cancel %d", i.IDs) }
 func (i Receive) String() string {
 	return fmt.Sprintf("receive from %s: %v", wire.Short(i.From), i.Msg)
+}
+func (i Decoded) String() string {
+	return fmt.Sprintf("decoded flow %d from %s: %v", i.Flow, wire.Short(i.From), i.Msg)
 }
 func (i Install) String() string { return "install " + i.View.String() }
 func (Tick) String() string      { return "tick" }

@@ -101,6 +101,11 @@ func (m *Machine) Step(now time.Time, in Input) *effect.Effects {
 		m.subs.Remove(in.ID)
 	case Receive:
 		m.onReceive(in.From, in.Msg)
+	case Decoded:
+		if p := m.site.Peer(in.From); p != nil {
+			m.transit.onDecoded(p, in.Flow)
+		}
+		m.onReceive(in.From, in.Msg)
 	case Persisted:
 		m.spaces[keyspace.Durable].onPersisted(in.ID, in.Err)
 	case Install:
@@ -179,9 +184,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	case *wire.Refuse:
 		m.spaces[msg.Space].repairs.onRefuse(p, msg)
 	case *wire.Part:
-		if whole := m.transit.onPart(p, msg); whole != nil {
-			m.onReceive(p.ID, whole)
-		}
+		m.transit.onPart(p, msg)
 	case *wire.PartAck:
 		m.transit.onPartAck(p, msg)
 	}

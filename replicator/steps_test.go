@@ -15,9 +15,9 @@ import (
 
 // madeGroups returns two machines, of which the first has made groups of so many events that the
 // second has not got yet.
-func madeGroups(b testing.TB, key string, groups, events, frame int) *lab {
+func madeGroups(b testing.TB, key string, groups, events int) *lab {
 	l := newLab(b, 1)
-	l.frame, l.durable, l.ms = frame, []string{"d/*"}, map[crdt.Origin]*Machine{}
+	l.durable, l.ms = []string{"d/*"}, map[crdt.Origin]*Machine{}
 	for id := range crdt.Origin(2) {
 		l.add(b, id+1)
 	}
@@ -35,11 +35,10 @@ func madeGroups(b testing.TB, key string, groups, events, frame int) *lab {
 }
 
 // What a step costs that applies what others have written does not grow with the size of a group, nor with the number
-// of groups in a message. Bytes that are allocated stand for it. Messages are not larger than a frame, because one that
-// came in parts is decoded in the step that puts it together.
+// of groups in a message. Bytes that are allocated stand for it. What has come in parts is decoded between the steps.
 func TestStepsOfAGroupAreBounded(t *testing.T) {
 	bytes := func(key string, groups, events int) int64 {
-		l := madeGroups(t, key, groups, events, 64<<20)
+		l := madeGroups(t, key, groups, events)
 		l.gauge = func() int64 {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
@@ -68,7 +67,7 @@ func BenchmarkGroup(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dx%d", key[:1], size[0], size[1]), func(b *testing.B) {
 				for b.Loop() {
 					b.StopTimer()
-					l := madeGroups(b, key, size[0], size[1], 0)
+					l := madeGroups(b, key, size[0], size[1])
 					runtime.LockOSThread()
 					b.StartTimer()
 					l.agree(b)

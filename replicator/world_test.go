@@ -29,9 +29,11 @@ type world struct {
 	net   []packet
 	cut   map[[2]crdt.Origin]bool
 	drop  func(packet) bool // what gets lost beside what is cut
-	log   func(format string, args ...any)
-	after func(*node) // of every step
-	seq   uint64
+	// loseWhole says which messages that have come in parts are lost before they are decoded
+	loseWhole func(effect.Whole) bool
+	log       func(format string, args ...any)
+	after     func(*node) // of every step
+	seq       uint64
 
 	unchecked bool // invariants are not looked at after each step
 }
@@ -132,7 +134,7 @@ func newWorld(t tb, seed uint64, cfg settings.Config) *world {
 	return &world{
 		t: t, now: time.Unix(1_000_000, 0), rng: rand.New(rand.NewPCG(seed, 7)), cfg: cfg,
 		cut: map[[2]crdt.Origin]bool{}, drop: func(packet) bool { return false },
-		log: func(string, ...any) {}, after: func(*node) {},
+		log: func(string, ...any) {}, after: func(*node) {}, loseWhole: func(effect.Whole) bool { return false },
 	}
 }
 
@@ -194,6 +196,12 @@ func (n *node) step(in Input) {
 		p := packet{n.id, env.To, env.Lane, w.carried(env.Msg)}
 		if !w.cut[[2]crdt.Origin{n.id, env.To}] && !w.drop(p) {
 			w.net = append(w.net, p)
+		}
+	}
+	for _, x := range e.Whole {
+		w.log("%s -> %v", wire.Short(n.id), x)
+		if msg, _ := wire.DecodeWhole(x.Data); !w.loseWhole(x) { // nil: a hostile peer sent what is none
+			defer n.step(Decoded{x.From, x.Flow, msg})
 		}
 	}
 	for _, r := range e.Reply {

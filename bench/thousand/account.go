@@ -150,6 +150,8 @@ func inputName(in any) string {
 		in = r.Msg
 	case replicator.Receive:
 		in = r.Msg
+	case replicator.Decoded:
+		in = r.Msg
 	case membership.Receive:
 		in = r.Msg
 	}

@@ -124,14 +124,26 @@ func (h *replicaHost) Send(e effect.Envelope, payload []byte) {
 }
 
 func (h *replicaHost) receive(from crdt.Origin, payload []byte) {
-	var m wire.Message
+	if m := h.decoded(func() (wire.Message, error) { return wire.Decode(payload) }); m != nil {
+		h.step(replicator.Receive{From: from, Msg: m})
+	}
+}
+
+// Decode implements drivers.ReplicaHost.
+func (h *replicaHost) Decode(w effect.Whole) {
+	h.n.soon(func() {
+		m := h.decoded(func() (wire.Message, error) { return wire.DecodeWhole(w.Data) })
+		h.step(replicator.Decoded{From: w.From, Flow: w.Flow, Msg: m})
+	})
+}
+
+func (h *replicaHost) decoded(decode func() (wire.Message, error)) (m wire.Message) {
 	var err error
-	h.n.w.meter.within(h.n, h.part, func() { m, err = wire.Decode(payload) })
+	h.n.w.meter.within(h.n, h.part, func() { m, err = decode() })
 	if err != nil {
 		h.n.w.fail("a message of a replicator does not decode: %v", err)
-		return
 	}
-	h.step(replicator.Receive{From: from, Msg: m})
+	return m
 }
 
 func (h *replicaHost) install(v *view.View) {

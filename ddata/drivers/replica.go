@@ -23,6 +23,9 @@ type ReplicaHost interface {
 	Commit(storage.Batch)
 	// Send sends a message, encoded in payload, which is valid until Send returns. It may be lost.
 	Send(e effect.Envelope, payload []byte)
+	// Decode decodes a message that has come in parts (wire.DecodeWhole) and answers later with
+	// replicator.Decoded, without a message if it cannot be decoded. It may be lost.
+	Decode(effect.Whole)
 	// HoldsLease reports whether the node holds its lease at this moment.
 	HoldsLease() bool
 	// Notify tells a subscription of a change.
@@ -127,6 +130,9 @@ func (d *Replica) Step(now time.Time, in replicator.Input) {
 	for _, e := range fx.Send {
 		d.scratch = wire.Append(d.scratch[:0], e.Msg)
 		d.host.Send(e, d.scratch)
+	}
+	for _, w := range fx.Whole {
+		d.host.Decode(w)
 	}
 	leased := len(fx.Reply) > 0 && d.host.HoldsLease()
 	for _, res := range fx.Reply {

@@ -66,8 +66,7 @@ var _ drivers.ReplicaHost = (*replicaHost)(nil)
 func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	d := &replicaHost{
 		p: p, set: set, channel: transport.ChannelOf(set.Channel()),
-		table: p.slot.disk.Table(rows.Table(set)), subs: map[uint64]func(effect.Change){},
-		sights: sights.Sights{},
+		table: p.slot.disk.Table(rows.Table(set)), subs: map[uint64]func(effect.Change){}, sights: sights.Sights{},
 	}
 	loaded, err := rows.Load(d.table)
 	if errors.Is(err, disks.ErrRead) && p.w.planted.Blind {
@@ -79,8 +78,7 @@ func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	if d.stored = loaded.Clock; d.stored == nil {
 		d.stored = &crdt.Clock{}
 	}
-	d.m, err = replicator.New(d.config(), p.w.rs.Stream("replicator"+d.suffix(), p.uid), loaded)
-	if err != nil {
+	if d.m, err = replicator.New(d.config(), p.w.rs.Stream("replicator"+d.suffix(), p.uid), loaded); err != nil {
 		return nil, err
 	}
 	d.d, d.checker = drivers.NewReplica(d.m, d), replicator.NewChecker(d.m)
@@ -103,8 +101,6 @@ func (d *replicaHost) config() settings.Config {
 	c.Plant(d.p.w.planted.Machines)
 	return c
 }
-
-func (d *replicaHost) start() { d.tick() }
 
 // step is an input for the machine of a replicaHost.
 type step struct {
@@ -253,8 +249,7 @@ func (d *replicaHost) items(key string) iter.Seq[*crdt.Item] {
 	}
 }
 
-// check runs the machine's own check. It looks at every item now and then, so it runs the more rarely the
-// more there are: its cost per step is bounded.
+// check runs the machine's own check, the more rarely the more items there are: its cost per step is bounded.
 func (d *replicaHost) check() {
 	every := d.p.w.opt.CheckEvery
 	if d.steps++; every < 0 || d.steps < d.nextCheck {
@@ -268,12 +263,17 @@ func (d *replicaHost) check() {
 }
 
 func (d *replicaHost) receive(pk network.Packet) {
-	m, err := wire.Decode(pk.Payload)
-	if err != nil {
+	if m, err := wire.Decode(pk.Payload); err != nil {
 		d.p.w.violate("wire", "replicator message does not decode: %v", err)
-		return
+	} else {
+		d.step(replicator.Receive{From: crdt.Origin(pk.From), Msg: m})
 	}
-	d.step(replicator.Receive{From: crdt.Origin(pk.From), Msg: m})
+}
+
+// Decode implements drivers.ReplicaHost. What does not decode comes as none, and is counted.
+func (d *replicaHost) Decode(w effect.Whole) {
+	m, _ := wire.DecodeWhole(w.Data)
+	d.p.effect(func() { d.step(replicator.Decoded{From: w.From, Flow: w.Flow, Msg: m}) })
 }
 
 func (d *replicaHost) reachable(uid uint64, is bool) {

@@ -138,7 +138,7 @@ func (w *World) startProcess(s *Slot) {
 	w.trace.Tell(story.Started, p, "START uid=%x %v", id, &p.clock)
 	p.mem.start()
 	for _, r := range p.reps {
-		r.start()
+		r.tick()
 	}
 	p.startTypes()
 	w.kept.start(p)

@@ -40,6 +40,24 @@ func (e Envelope) String() string {
 	return fmt.Sprintf("send to %s %v: %v", wire.Short(e.To), e.Lane, e.Msg)
 }
 
+// Whole is a message that has come in parts. Decoding it (wire.DecodeWhole) takes as long as it is
+// large, so it is done beside the machine, which gets it as an input Decoded. Until then no other
+// message of that peer comes in parts. If it is lost, the peer sends again what is still needed.
+type Whole struct {
+	From crdt.Origin
+	Flow uint64
+	Data [][]byte // one after the other
+}
+
+// String prints the message on one line.
+func (w Whole) String() string {
+	n := 0
+	for _, piece := range w.Data {
+		n += len(piece)
+	}
+	return fmt.Sprintf("decode %d bytes of %s, flow %d", n, wire.Short(w.From), w.Flow)
+}
+
 // Result answers one Update, Delete, DeleteForever or Get.
 type Result struct {
 	ID     uint64
@@ -94,6 +112,7 @@ func (s Settlement) String() string {
 type Effects struct {
 	Persist   []storage.Batch
 	Send      []Envelope
+	Whole     []Whole
 	Reply     []Result
 	Notify    []Change
 	Settled   []Settlement
@@ -113,6 +132,7 @@ type Effects struct {
 func (e *Effects) Reset() {
 	empty(&e.Persist)
 	empty(&e.Send)
+	empty(&e.Whole)
 	empty(&e.Reply)
 	empty(&e.Notify)
 	empty(&e.Settled)
@@ -143,6 +163,7 @@ func (e *Effects) String() string {
 	var b strings.Builder
 	lines(&b, e.Persist)
 	lines(&b, e.Send)
+	lines(&b, e.Whole)
 	lines(&b, e.Reply)
 	lines(&b, e.Notify)
 	lines(&b, e.Settled)

@@ -2,6 +2,7 @@ package push
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,12 +63,15 @@ func TestAssembly(t *testing.T) {
 			if w, arrival, err := a.Add(p, 100, at); err != nil {
 				t.Fatal(err)
 			} else if arrival == Complete {
-				whole = w
+				whole = slices.Concat(w...)
 			}
 		})
 		if whole != nil {
 			if !bytes.Equal(whole, want) || a.Bytes() > 0 || !a.DropAt().IsZero() {
 				t.Fatalf("%q", whole)
+			}
+			if !a.Whole() || a.Decoded(2) || !a.Decoded(1) || a.Decoded(1) || a.Whole() {
+				t.Fatal("it is not decoded once")
 			}
 			break
 		}
@@ -149,5 +153,28 @@ func TestEachPartMovesTheTimeOut(t *testing.T) {
 	at = at.Add(time.Second)
 	if a.Add(Part{Flow: 1, Index: 1, Total: 4, Data: []byte{1}}, 100, at); a.DropAt() == at {
 		t.Error("a part that comes again keeps the message")
+	}
+}
+
+// Small parts share memory, large ones are kept as they are; the memory of others is not written to.
+func TestPiecesOfAMessage(t *testing.T) {
+	var a Assembly
+	var want []byte
+	var pieces [][]byte
+	sizes := []int{1, 1, pieceMin - 2, 1, pieceMin, 2 * pieceMin, 1}
+	for i, n := range sizes {
+		data := append(bytes.Repeat([]byte{byte(i)}, n), "others' memory"...)
+		p := Part{Flow: 1, Index: uint32(i), Total: uint32(len(sizes)), Data: data[:n]}
+		want = append(want, p.Data...)
+		var err error
+		if pieces, _, err = a.Add(p, 1<<20, time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasSuffix(data, []byte("others' memory")) {
+			t.Fatalf("part %d: what stands behind it was written to", i)
+		}
+	}
+	if !bytes.Equal(slices.Concat(pieces...), want) || len(pieces) != 5 {
+		t.Errorf("%d pieces of %d parts", len(pieces), len(sizes))
 	}
 }

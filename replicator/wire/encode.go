@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -203,6 +204,16 @@ func Decode(b []byte) (Message, error) {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	return m, nil
+}
+
+// DecodeWhole decodes a message that has come in parts, whose pieces follow each other. It is no part
+// itself.
+func DecodeWhole(pieces [][]byte) (Message, error) {
+	m, err := Decode(slices.Concat(pieces...))
+	if _, is := m.(*Part); is {
+		return nil, fmt.Errorf("%w: a part of parts", ErrMalformed)
+	}
+	return m, err
 }
 
 func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {

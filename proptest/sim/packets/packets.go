@@ -92,6 +92,8 @@ func Keys(in replicator.Input) []string {
 		return []string{in.Key}
 	case replicator.Receive:
 		return keysOf(in.Msg)
+	case replicator.Decoded:
+		return keysOf(in.Msg)
 	}
 	return nil
 }
