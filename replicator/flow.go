@@ -63,15 +63,14 @@ func (f *transit) onPart(p *replica.Peer, msg *wire.Part) {
 		return
 	case arrival == push.Foreign:
 		return
-	case arrival == push.Complete:
+	case arrival == push.Complete: // acknowledged when it is decoded, or when the peer sends a part again
 		f.Eff.Whole = append(f.Eff.Whole, effect.Whole{From: p.ID, Flow: msg.Flow, Data: data})
+		return
 	}
 	if p.Coming.DropAt().Equal(dropAt) {
 		f.Arm(dropAt)
 	}
-	if !p.Coming.Whole() {
-		f.ackParts(p)
-	}
+	f.ackParts(p)
 }
 
 // onDecoded makes place for a peer's next message.

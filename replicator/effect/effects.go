@@ -42,7 +42,8 @@ func (e Envelope) String() string {
 
 // Whole is a message that has come in parts. Decoding it (wire.DecodeWhole) takes as long as it is
 // large, so it is done beside the machine, which gets it as an input Decoded. Until then no other
-// message of that peer comes in parts. If it is lost, the peer sends again what is still needed.
+// message of that peer comes in parts, unless that takes longer than its RetryInterval. If it is lost,
+// the peer sends again what is still needed.
 type Whole struct {
 	From crdt.Origin
 	Flow uint64

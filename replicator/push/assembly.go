@@ -10,7 +10,8 @@ import (
 )
 
 // Assembly puts the parts of a message from one peer together. One message comes at a time. Its last
-// part is acknowledged when it is decoded, so that the peer's next message does not come before.
+// part is acknowledged when it is decoded, so that the peer's next message does not come before; or
+// when it comes again, so that a peer does not give up what takes long to decode.
 //
 // Invariants: bytes is the size of buf; dropAt is set while buf is not empty; what is whole is closed.
 type Assembly struct {
@@ -81,9 +82,6 @@ func (a *Assembly) keep(data []byte) {
 }
 
 func (a *Assembly) clear() { a.buf, a.bytes = nil, 0 }
-
-// Whole reports whether the message has come whole and is not decoded yet.
-func (a *Assembly) Whole() bool { return a.whole }
 
 // Decoded notes that a message is decoded, and reports whether it is the one that came last.
 func (a *Assembly) Decoded(flow uint64) bool {

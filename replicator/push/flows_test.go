@@ -70,7 +70,7 @@ func TestAssembly(t *testing.T) {
 			if !bytes.Equal(whole, want) || a.Bytes() > 0 || !a.DropAt().IsZero() {
 				t.Fatalf("%q", whole)
 			}
-			if !a.Whole() || a.Decoded(2) || !a.Decoded(1) || a.Decoded(1) || a.Whole() {
+			if a.Decoded(2) || !a.Decoded(1) || a.Decoded(1) {
 				t.Fatal("it is not decoded once")
 			}
 			break
