@@ -118,6 +118,7 @@ type difference struct {
 
 	came, went    []*Item
 	before, after []*Item // of the key that was compared last
+	entered, left int     // the items that the index has more, and those that it has not any more
 }
 
 // key looks at a key that has changed.
@@ -285,20 +286,22 @@ func (d *difference) sums() error {
 		return fmt.Errorf("crdt: store counts %d items of %d bytes with digest %v, has %d of %d with %v",
 			c.count, c.bytes, c.digest, items, bytes, sum)
 	}
-	came, went := 0, 0
-	index.Diff(&d.was.index, &c.index, func(before, now *Item) {
-		if before != nil {
-			went++
-		}
-		if now != nil {
-			came++
-		}
-	})
-	if came != len(d.came) || went != len(d.went) {
+	index.Diff(&d.was.index, &c.index, d.indexed)
+	if d.entered != len(d.came) || d.left != len(d.went) {
 		return fmt.Errorf("crdt: %d items came and %d went, of the index %d and %d",
-			len(d.came), len(d.went), came, went)
+			len(d.came), len(d.went), d.entered, d.left)
 	}
 	return d.sketch()
+}
+
+// indexed counts what the index has more or less.
+func (d *difference) indexed(before, now *Item) {
+	if before != nil {
+		d.left++
+	}
+	if now != nil {
+		d.entered++
+	}
 }
 
 // sketch holds the sketch against that of the check before.

@@ -125,9 +125,9 @@ var _ routine.Timeline = (*timeline)(nil)
 // Now implements routine.Timeline.
 func (t *timeline) Now() time.Time { return t.n.w.clock() }
 
-// After implements routine.Timeline.
-func (t *timeline) After(d time.Duration, fn func()) {
-	t.n.w.after(d, t.n, func() { t.n.w.meter.within(t.n, planePart, fn) })
+// At implements routine.Timeline.
+func (t *timeline) At(due time.Time, fn func()) {
+	t.n.w.after(due.Sub(t.n.w.clock()), t.n, func() { t.n.w.meter.within(t.n, planePart, fn) })
 }
 
 // Soon implements routine.Timeline.

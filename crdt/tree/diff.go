@@ -1,42 +1,77 @@
 package tree
 
-// piece is what is left to look at of a tree: a node with all below it, or one entry.
-type piece[E comparable, P Placer[E]] struct {
-	at     string // its place, or the node's low
-	node   *node[E, P]
+import "strings"
+
+// side is what is left to look at of a tree. What is next is a node with all below it, or one entry.
+type side[E comparable, P Placer[E]] struct {
+	over   bool        // nothing is next
+	at     string      // the place of the entry, or the node's low
+	node   *node[E, P] // nil: an entry is next
 	height int
 	entry  E
+
+	depth int // how many nodes were opened and have parts left
+	parts [fewParts]part[E, P]
+	deep  []part[E, P] // of the lowest ones, if there are more
 }
 
-// pieces are what is left of one side, the next one last.
-type pieces[E comparable, P Placer[E]] []piece[E, P]
-
-// with adds a tree, to be looked at next.
-func (p pieces[E, P]) with(t *Tree[E, P]) pieces[E, P] {
-	if t.root == nil {
-		return p
-	}
-	return append(p, piece[E, P]{at: t.root.low, node: t.root, height: t.root.height()})
+// part is what is left of a node.
+type part[E comparable, P Placer[E]] struct {
+	of       *node[E, P]
+	height   int
+	from, to int
 }
 
-// open takes the next piece away, and leaves in its place what a node holds, without so many at its front
-// and at its back.
-func (p pieces[E, P]) open(front, back int) pieces[E, P] {
-	top := p[len(p)-1]
-	p = p[:len(p)-1]
-	if top.node == nil {
-		return p
+// fewParts is how many nodes are open at a time, mostly: as many as a tree has levels. Their memory is part of the
+// side, which stays on the stack.
+const fewParts = 4
+
+// begin takes a tree.
+func (s *side[E, P]) begin(t *Tree[E, P]) {
+	if s.over = t.root == nil; !s.over {
+		s.at, s.node, s.height = t.root.low, t.root, t.root.height()
 	}
-	for i := int(top.node.n) - 1 - back; i >= front; i-- {
-		next := piece[E, P]{at: top.node.at(i), height: top.height - 1}
-		if top.node.kids != nil {
-			next.node = top.node.kids[i]
-		} else {
-			next.entry = top.node.entries[i]
+}
+
+// open goes on with what the next node holds, without so many at its front and at its back.
+func (s *side[E, P]) open(front, back int) {
+	p := part[E, P]{s.node, s.height, front, int(s.node.n) - back}
+	if s.depth < fewParts {
+		s.parts[s.depth] = p
+	} else {
+		s.deep = append(s.deep[:s.depth-fewParts], p)
+	}
+	s.depth++
+	s.pass()
+}
+
+// lowest is the part of the node that was opened last.
+func (s *side[E, P]) lowest() *part[E, P] {
+	if s.depth <= fewParts {
+		return &s.parts[s.depth-1]
+	}
+	return &s.deep[s.depth-fewParts-1]
+}
+
+// pass goes on behind what is next.
+func (s *side[E, P]) pass() {
+	for ; s.depth > 0; s.depth-- {
+		p := s.lowest()
+		if p.from == p.to {
+			continue
 		}
-		p = append(p, next)
+		i := p.from
+		p.from++
+		if s.height = p.height - 1; p.of.kids != nil {
+			s.node = p.of.kids[i]
+			s.at = s.node.low
+		} else {
+			s.node, s.entry = nil, p.of.entries[i]
+			s.at = placeOf[E, P](s.entry)
+		}
+		return
 	}
-	return p
+	s.over = true
 }
 
 // sameEnds returns how many at the front, and at the back of the rest, are those of another node of its height.
@@ -79,9 +114,6 @@ func Diff[E comparable, P Placer[E]](before, now *Tree[E, P], fn func(place stri
 	})
 }
 
-// fewPieces is how many pieces are left at a time, mostly: of two trees of which few changes made one from the other.
-const fewPieces = 8
-
 // DiffEntries is Diff, and tells what stands at a place before and now, the zero E where nothing does. Both sides are
 // walked in step: what both share comes up on both at the same time, as long as the side that is behind, or
 // whose node is higher, is opened first.
@@ -90,50 +122,46 @@ func DiffEntries[E comparable, P Placer[E]](before, now *Tree[E, P], fn func(was
 		return 0
 	}
 	var none E
-	var few [2][fewPieces]piece[E, P]
-	left, right := pieces[E, P](few[0][:0]).with(before), pieces[E, P](few[1][:0]).with(now)
-	for {
-		x, y := left.next(), right.next()
-		first := true // to be opened
+	var x, y side[E, P]
+	x.begin(before)
+	y.begin(now)
+	for !x.over || !y.over {
+		order := 0
 		switch {
-		case x == nil && y == nil:
-			return opened
-		case y == nil || x != nil && x.at < y.at:
-			if x.node == nil {
-				fn(x.entry, none)
-			}
-		case x == nil || y.at < x.at:
-			if first = false; y.node == nil {
-				fn(none, y.entry)
-			}
-		case x.node == y.node:
-			if x.node == nil && x.entry != y.entry {
-				fn(x.entry, y.entry)
-			}
-			left, right = left[:len(left)-1], right[:len(right)-1]
+		case x.over:
+			order = 1
+		case y.over:
+			order = -1
+		case x.node != y.node || x.node == nil && x.entry != y.entry:
+			order = strings.Compare(x.at, y.at)
+		default: // both share it
+			x.pass()
+			y.pass()
 			continue
-		case x.node != nil && y.node != nil && x.height == y.height:
+		}
+		switch {
+		case order < 0 && x.node == nil:
+			fn(x.entry, none)
+			x.pass()
+		case order > 0 && y.node == nil:
+			fn(none, y.entry)
+			y.pass()
+		case order == 0 && x.node == nil && y.node == nil:
+			fn(x.entry, y.entry)
+			x.pass()
+			y.pass()
+		case order == 0 && x.node != nil && y.node != nil && x.height == y.height:
 			opened += 2
 			front, back := x.node.sameEnds(y.node) // which differ in nothing
-			left, right = left.open(front, back), right.open(front, back)
-			continue
-		default:
-			first = y.node == nil || x.node != nil && x.height >= y.height
-		}
-		if first && x.node != nil || !first && y.node != nil {
+			x.open(front, back)
+			y.open(front, back)
+		case order < 0 || order == 0 && (y.node == nil || x.node != nil && x.height >= y.height):
 			opened++
-		}
-		if first {
-			left = left.open(0, 0)
-		} else {
-			right = right.open(0, 0)
+			x.open(0, 0)
+		default:
+			opened++
+			y.open(0, 0)
 		}
 	}
-}
-
-func (p pieces[E, P]) next() *piece[E, P] {
-	if len(p) == 0 {
-		return nil
-	}
-	return &p[len(p)-1]
+	return opened
 }

@@ -16,8 +16,8 @@ import (
 type Timeline interface {
 	// Now reads the clock of the process.
 	Now() time.Time
-	// After has fn called when d has passed by that clock.
-	After(d time.Duration, fn func())
+	// At has fn called at a time of that clock, or before it if the clock stands still meanwhile.
+	At(due time.Time, fn func())
 	// Soon has fn called a moment later: after the time in which a process takes up what has become
 	// ready. Several such calls may come in any order.
 	Soon(fn func())
@@ -31,8 +31,9 @@ type Process struct {
 	running *routine   // nil: none of this process runs
 	all     []*routine // that are not over
 	idle    []*routine // of these, those that run no function now
-	parked  []*routine // of these, those that wait, in the order in which they began to
+	parked  []parked   // of these, those that wait, in the order in which they began to
 	killed  bool
+	rung    []*alarm // that are used again
 }
 
 var _ scheduler.Scheduler = (*Process)(nil)
@@ -48,8 +49,16 @@ type routine struct {
 
 	fn     func() // nil: it is idle
 	active bool   // it runs, or it has entered the process anew and waits for that
+	got    int    // the place of the channel that had something
+	sleep  timer  // ends its sleep
+}
+
+// parked is a routine with the channels that it waits for. They stand side by side, because each event of the
+// process looks at all of them.
+type parked struct {
 	waits  [3]<-chan struct{}
-	got    int // the place of the channel that had something
+	r      *routine
+	sleeps bool // it waits for its own timer, and for no channel
 }
 
 // Enter runs fn as a routine until it waits or returns. Everything that comes to the process from
@@ -115,17 +124,33 @@ func (p *Process) resume(r *routine) {
 // Look lets routines go on that wait for what an event outside of the process has brought. After an
 // event of the process it is not needed.
 func (p *Process) Look() {
-	p.parked = slices.DeleteFunc(p.parked, func(r *routine) bool {
-		if r.got = p.receive(&r.waits); r.got < 0 {
-			return false
+	kept := 0
+	for i := range p.parked {
+		k := &p.parked[i]
+		got := -1
+		switch {
+		case !k.sleeps:
+			got = p.receive(&k.waits)
+		case !k.r.sleep.armed:
+			got = 0
 		}
+		if got < 0 {
+			if kept < i {
+				p.parked[kept] = *k
+			}
+			kept++
+			continue
+		}
+		r := k.r
+		r.got = got
 		p.line.Soon(func() {
 			if !p.killed {
 				p.resume(r)
 			}
 		})
-		return true
-	})
+	}
+	clear(p.parked[kept:])
+	p.parked = p.parked[:kept]
 }
 
 // receive takes something from one of the channels, and returns its place; -1: none has anything.
@@ -175,9 +200,13 @@ func (p *Process) Await(a, b, c <-chan struct{}) int {
 		if got := p.receive(&waits); got >= 0 {
 			return got
 		}
-		r.waits = waits
-		p.parked = append(p.parked, r)
+		p.parked = append(p.parked, parked{waits: waits, r: r})
 	}
+	return r.wait()
+}
+
+// wait lets others run until Look has the routine go on.
+func (r *routine) wait() int {
 	if !r.yield(struct{}{}) {
 		runtime.Goexit() // the process was killed
 	}

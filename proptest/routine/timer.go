@@ -10,7 +10,7 @@ import (
 // timer is one call that a process makes later.
 type timer struct {
 	p     *Process
-	fn    func()
+	fn    func() // nil: a routine sleeps until then
 	armed bool
 	gen   uint64 // of the latest Reset; the events of earlier ones do nothing
 }
@@ -37,21 +37,59 @@ func (t *timer) Reset(d time.Duration) bool {
 	}
 	t.armed = true
 	t.gen++
-	gen := t.gen
-	t.p.line.After(d, func() {
-		if t.armed && t.gen == gen {
-			t.armed = false
-			t.p.Enter(t.fn)
-		}
-	})
+	t.p.alarm(t, t.p.Now().Add(max(0, d)))
 	return was
+}
+
+// alarm is the event of one Reset. Its memory is used again for another one when it has happened.
+type alarm struct {
+	t     *timer
+	gen   uint64
+	due   time.Time
+	rings func() // ring
+}
+
+// alarm makes the event of the latest Reset of a timer.
+func (p *Process) alarm(t *timer, due time.Time) {
+	var a *alarm
+	if last := len(p.rung) - 1; last >= 0 {
+		a, p.rung = p.rung[last], p.rung[:last]
+	} else {
+		a = &alarm{}
+		a.rings = a.ring
+	}
+	a.t, a.gen, a.due = t, t.gen, due
+	p.line.At(due, a.rings)
+}
+
+func (a *alarm) ring() {
+	t, p := a.t, a.t.p
+	if p.Now().Before(a.due) { // the clock stood still
+		p.line.At(a.due, a.rings)
+		return
+	}
+	a.t = nil
+	p.rung = append(p.rung, a)
+	if !t.armed || t.gen != a.gen {
+		return
+	}
+	if t.armed = false; t.fn != nil {
+		p.Enter(t.fn)
+	} else if !p.killed {
+		p.Look()
+	}
 }
 
 // Sleep has the routine at hand wait.
 func (p *Process) Sleep(d time.Duration) {
-	over := make(chan struct{})
-	p.AfterFunc(d, func() { close(over) })
-	p.Await(over, nil, nil)
+	r := p.running
+	if r.sleep.p == nil {
+		r.sleep = timer{p: p}
+	}
+	if r.sleep.Reset(d); !p.killed {
+		p.parked = append(p.parked, parked{r: r, sleeps: true})
+	}
+	r.wait()
 }
 
 // timedContext ends after a time of a process, or with its parent.
@@ -60,6 +98,8 @@ type timedContext struct {
 	parent          context.Context
 	deadline        time.Time
 	over            bool // its time has come
+	timer           timer
+	cancel          context.CancelCauseFunc
 }
 
 // WithTimeout implements scheduler.Clock.
@@ -68,18 +108,24 @@ func (p *Process) WithTimeout(parent context.Context, d time.Duration) (context.
 	if before, ok := parent.Deadline(); ok && before.Before(c.deadline) {
 		c.deadline = before
 	}
-	inner, cancel := context.WithCancelCause(parent)
-	c.Context = inner
-	t := p.AfterFunc(d, func() {
-		if inner.Err() == nil {
-			c.over = true
-			cancel(context.DeadlineExceeded)
-		}
-	})
-	return c, func() {
-		t.Stop()
-		cancel(context.Canceled)
+	c.Context, c.cancel = context.WithCancelCause(parent)
+	c.timer = timer{p: p, fn: c.expire}
+	c.timer.Reset(d)
+	return c, c.release
+}
+
+// expire ends the context because its time has come.
+func (c *timedContext) expire() {
+	if c.Context.Err() == nil {
+		c.over = true
+		c.cancel(context.DeadlineExceeded)
 	}
+}
+
+// release is the CancelFunc.
+func (c *timedContext) release() {
+	c.timer.Stop()
+	c.cancel(context.Canceled)
 }
 
 // Deadline implements context.Context.

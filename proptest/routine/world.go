@@ -42,8 +42,8 @@ var _ Timeline = (*World)(nil)
 // Now implements Timeline: it is the virtual time.
 func (w *World) Now() time.Time { return w.now }
 
-// After implements Timeline.
-func (w *World) After(d time.Duration, fn func()) { w.add(event{at: w.now.Add(max(0, d)), fn: fn}) }
+// At implements Timeline.
+func (w *World) At(due time.Time, fn func()) { w.add(event{at: due, fn: fn}) }
 
 func (w *World) add(e event) {
 	w.made++

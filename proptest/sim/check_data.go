@@ -1,14 +1,15 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/origins"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/proptest/sim/sums"
 	"github.com/coterie-go/coterie/proptest/sim/views"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -175,6 +176,7 @@ type equalChecker struct {
 	seen     [2]map[[2]uint64]sighting
 	steps    int
 	nextDeep int // the step from which the items are looked at again
+	buf      []byte
 }
 
 // sighting is what one replica held at a clock. There are very many: the collector does not look into them.
@@ -214,7 +216,7 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 		if deep {
 			now.items = sums.Items(r.m.Snapshot(keyspace.Space(space)))
 		}
-		at := sums.Clock(clock)
+		at := sums.Clock(clock, &j.buf)
 		was, ok := j.seen[space][at]
 		if !ok || was.items == 0 && deep && was.digest == now.digest {
 			j.seen[space][at] = now
@@ -229,25 +231,26 @@ func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 }
 
 // settled waits until all stores are equal.
-func (j *equalChecker) settled(w *World) bool { return j.differing(w) == "" }
+func (j *equalChecker) settled(w *World) bool { return j.differing(w) == nil }
 
-func (j *equalChecker) differing(w *World) string {
+// differing are two stores that are not equal; nil: all are.
+func (j *equalChecker) differing(w *World) *stall.Lack {
+	all := w.replicasOf(j.set)
 	for space := range j.seen {
-		all := w.replicasOf(j.set)
 		for _, r := range all {
 			clock, digest := r.m.Content(keyspace.Space(space))
 			if c, d := all[0].m.Content(keyspace.Space(space)); !clock.Equal(c) || digest != d {
-				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v",
+				return stall.Lacks("%v and %v differ in space %v: %v %v and %v %v",
 					all[0], r, keyspace.Space(space), c, d, clock, digest)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 func (j *equalChecker) finish(w *World) {
-	if d := j.differing(w); d != "" {
-		w.violate("stores converge", "%s", d)
+	if d := j.differing(w); d != nil {
+		w.violate("stores converge", "%v", d)
 	}
 	for _, r := range w.replicasOf(j.set) {
 		j.look(w, r, true)
@@ -320,7 +323,7 @@ func (j *originChecker) stepped(w *World, r *replicaHost) {
 // mostCounted is how many items the durable counter has that has most.
 func mostCounted(r *replicaHost, keys int) (most int) {
 	for k := range keys {
-		most = max(most, r.m.Peek(keyspace.Durable, fmt.Sprintf("d/sum/%d", k)).Len())
+		most = max(most, r.m.Peek(keyspace.Durable, "d/sum/"+strconv.Itoa(k)).Len())
 	}
 	return most
 }

@@ -36,39 +36,43 @@ func newJudges(w *World) []checker {
 
 // actingChecker counts, at every instant, the processes that may coordinate for a role, and those
 // that propose views.
-type actingChecker struct{}
+type actingChecker struct{ oldest processes } // of all, each in its view
 
-func (*actingChecker) name() string { return "acting" }
+func (*actingChecker) name() string                                   { return "acting" }
+func (j *actingChecker) installed(w *World, p *Process, _ *view.View) { j.gone(w, p) }
+func (j *actingChecker) gone(w *World, _ *Process) {
+	j.oldest = slices.DeleteFunc(append(j.oldest[:0], w.live...), func(p *Process) bool { return !p.mem.oldest })
+}
 
 // after reads the clocks, which costs the most, only where two have the place to act.
-func (*actingChecker) after(w *World) {
-	var first *Process
-	for _, p := range w.live {
-		switch {
-		case !p.mem.oldest:
-		case first == nil || !first.mem.proposing(first.Time()):
-			first = p
-		case p.mem.proposing(p.Time()):
-			w.violate("one acting coordinator", "%v (%v) and %v (%v)", first, first.mem.m, p, p.mem.m)
-			return
-		}
+func (j *actingChecker) after(w *World) {
+	if a, b := j.oldest.two(func(p *Process) bool { return p.mem.proposing(p.Time()) }); b != nil {
+		w.violate("one acting coordinator", "%v (%v) and %v (%v)", a, a.mem.m, b, b.mem.m)
 	}
 	if w.opt.Roles == nil {
 		return // the oldest of all is the oldest of the role
 	}
 	for _, s := range w.datasets {
-		first = nil
-		for _, p := range w.live {
-			switch {
-			case !slices.Contains(p.mem.leads, s.role):
-			case first == nil || !first.mem.acting(s.role, first.Time()):
-				first = p
-			case p.mem.acting(s.role, p.Time()):
-				w.violate("one acting coordinator", "for %s, %v (%v) and %v (%v)",
-					s.role, first, first.mem.m, p, p.mem.m)
-			}
+		a, b := w.live.two(func(p *Process) bool {
+			return slices.Contains(p.mem.leads, s.role) && p.mem.acting(s.role, p.Time())
+		})
+		if b != nil {
+			w.violate("one acting coordinator", "for %s, %v (%v) and %v (%v)", s.role, a, a.mem.m, b, b.mem.m)
 		}
 	}
+}
+
+// two are the first two of which acts is true.
+func (ps processes) two(acts func(*Process) bool) (first, second *Process) {
+	for _, p := range ps {
+		switch {
+		case first == nil || !acts(first):
+			first = p
+		case acts(p):
+			return first, p
+		}
+	}
+	return nil, nil
 }
 
 func (*actingChecker) finish(*World)       {}

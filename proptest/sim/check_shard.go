@@ -126,12 +126,12 @@ type shardChecker struct {
 func (*shardChecker) name() string   { return "entities" }
 func (*shardChecker) after(w *World) { checkBounds(w) }
 
-// open is the first message whose end is not known.
-func (j *shardChecker) open(w *World) string {
+// open is the first message whose end is not known; nil: there is none.
+func (j *shardChecker) open(w *World) *stall.Lack {
 	for j.done < len(w.tells) {
 		m := w.tells[j.done]
-		if k := j.mailOf(m.typ, m.entity); m.fate == "" && k.dropped > 0 && w.now > m.at+int64(time.Minute) {
-			k.dropped--
+		if m.fate == "" && w.now > m.at+int64(time.Minute) && j.mailOf(m.typ, m.entity).dropped > 0 {
+			j.mailOf(m.typ, m.entity).dropped--
 			w.end(m, encodedFate)
 		}
 		if m.fate == "" {
@@ -141,25 +141,25 @@ func (j *shardChecker) open(w *World) string {
 	}
 	for _, m := range w.tells[j.done:] {
 		if m.fate == "" {
-			return fmt.Sprintf("%v, sent at %.6f, is neither handled nor reported", m, float64(m.at)/1e9)
+			return stall.Lacks("%v, sent at %.6f, is neither handled nor reported", m, float64(m.at)/1e9)
 		}
 	}
-	return ""
+	return nil
 }
 
 func (j *shardChecker) settled(w *World) bool {
-	return w.now > j.until && j.open(w) == "" && j.homeless(w) == "" && (w.opt.Shards == 0 || unbalanced(w) == "") &&
+	return w.now > j.until && j.open(w) == nil && j.homeless(w) == nil && (w.opt.Shards == 0 || unbalanced(w) == "") &&
 		w.live.overfull() == "" && !awake(w) && misremembered(w) == "" && astray(w) == ""
 }
 
 // homeless is the first shard that has had traffic after the healing and is not hosted by exactly
-// one live process.
-func (j *shardChecker) homeless(w *World) string {
+// one live process; nil: there is none.
+func (j *shardChecker) homeless(w *World) *stall.Lack {
 	if w.opt.Shards == 0 {
-		return ""
+		return nil
 	}
 	if !w.probedShards {
-		return "nothing was sent yet"
+		return stall.Said("nothing was sent yet")
 	}
 	for t := range w.opt.EntityTypes {
 		for s := range protocol.ShardID(w.opt.Shards) {
@@ -176,16 +176,16 @@ func (j *shardChecker) homeless(w *World) string {
 				continue
 			}
 			if hosts != 1 {
-				return fmt.Sprintf("shard %v of T%d has %d hosts", s, t, hosts)
+				return stall.Lacks("shard %v of T%d has %d hosts", s, t, hosts)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 func (j *shardChecker) finish(w *World) {
 	for _, x := range []struct{ check, missed string }{
-		{"every message ends", j.open(w)}, {"every shard has a home", j.homeless(w)},
+		{"every message ends", j.open(w).String()}, {"every shard has a home", j.homeless(w).String()},
 		{"entities are held below the limit", w.live.overfull()}, {"idle entities are passivated", overstaying(w)},
 		{"what is remembered runs, and nothing else", misremembered(w)},
 		{"every route leads home", astray(w)},

@@ -25,7 +25,9 @@ var _ sharding.Stopper[handlers.Message] = (*entity)(nil)
 
 func (d *typeHost) newEntity(c *handlers.Context) sharding.Entity[handlers.Message] {
 	e := &entity{d: d, id: protocol.EntityID(c.ID()), rng: d.p.behave}
-	e.pause(c, func(*handlers.Context) error { return nil })
+	if after, waits := handlers.Pause(e.rng, &d.p.w.opt, d.p.w.healed); waits {
+		e.pause(c, after, func(*handlers.Context) error { return nil })
+	}
 	return e
 }
 
@@ -43,7 +45,8 @@ func (e *entity) Receive(c *handlers.Context, m handlers.Message) error {
 	if took := e.takes(handlers.Time(e.rng, w.healed)); took > 0 {
 		d.p.rt.Sleep(took)
 	}
-	if e.pause(c, func(c *handlers.Context) error { return e.end(c, m) }) {
+	after, waits := handlers.Pause(e.rng, &w.opt, w.healed)
+	if waits && e.pause(c, after, func(c *handlers.Context) error { return e.end(c, m) }) {
 		return nil
 	}
 	return e.end(c, m)
@@ -60,14 +63,10 @@ func (e *entity) end(c *handlers.Context, m handlers.Message) error {
 	return e.answer(c, m)
 }
 
-// pause has a handler wait for a result now and then, and reports whether it does: then rest ends it.
+// pause has a handler wait for a result that comes in a while, and reports whether it does: then rest ends it.
 // To the checkers it runs until then, or until its incarnation has ended.
-func (e *entity) pause(c *handlers.Context, rest func(*handlers.Context) error) bool {
+func (e *entity) pause(c *handlers.Context, after time.Duration, rest func(*handlers.Context) error) bool {
 	p := e.d.p
-	after, waits := handlers.Pause(e.rng, &p.w.opt, p.w.healed)
-	if !waits {
-		return false
-	}
 	a, err := c.Await()
 	if err != nil { // the lease has ended
 		return false

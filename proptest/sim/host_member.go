@@ -25,6 +25,7 @@ type memberHost struct {
 	timer timer
 	table durable.Table
 	steps int
+	tick  func() // a step that takes none but the time
 
 	view    *view.View // installed last
 	oldest  bool       // of view, counted by the simulator itself
@@ -51,6 +52,7 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	}
 	d.d = drivers.NewMembers(d.m, d, p.Time())
 	d.d.Trace(d.stepped)
+	d.tick = func() { d.step(membership.Tick{}) }
 	return d, nil
 }
 
@@ -82,7 +84,7 @@ func (d *memberHost) config(known bool) membership.Config {
 }
 
 func (d *memberHost) start() {
-	d.step(membership.Tick{})
+	d.tick()
 	d.hint()
 }
 
@@ -90,7 +92,7 @@ func (d *memberHost) start() {
 func (d *memberHost) step(in membership.Input) {
 	d.d.Step(d.p.Time(), in)
 	if d.p.alive {
-		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(membership.Tick{}) })
+		d.p.arm(&d.timer, d.m.Deadline(), d.tick)
 	}
 }
 

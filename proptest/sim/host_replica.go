@@ -303,13 +303,13 @@ func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(effect.Chan
 }
 
 // Commit implements drivers.ReplicaHost.
-func (d *replicaHost) Commit(b storage.Batch) { d.p.effect(func() { d.commit(b) }) }
+func (d *replicaHost) Commit(b storage.Batch) { d.p.effect(func() { d.commit(&b) }) }
 
-func (d *replicaHost) commit(b storage.Batch) {
+func (d *replicaHost) commit(b *storage.Batch) {
 	if b.Counts != storage.AllRows {
 		d.p.w.counts.Parts++
 	}
-	d.p.slot.disk.Commit(d.p, d.table, rows.Of(b), func(err error) {
+	d.p.slot.disk.Commit(d.p, d.table, rows.Of(*b), func(err error) {
 		if err == nil {
 			d.stored = b.Clock
 		}
@@ -327,10 +327,11 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
 			len(payload), e.To, most, e.Msg)
 	}
-	to, lane, own := uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), bytes.Clone(payload)
+	to, lane := uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy)
 	if p.acts() {
-		w.net.Send(p, to, lane, network.ToReplica, d.channel, own)
+		w.net.Send(p, to, lane, network.ToReplica, d.channel, payload)
 	} else {
+		own := bytes.Clone(payload)
 		p.halt.keep(func() { w.net.Send(p, to, lane, network.ToReplica, d.channel, own) })
 	}
 }

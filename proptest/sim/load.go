@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func (l *load) next() {
 	if r == nil || !r.p.usable() {
 		return
 	}
-	key := fmt.Sprintf("%d", l.rng.IntN(w.opt.Keys))
+	key := strconv.Itoa(l.rng.IntN(w.opt.Keys))
 	space := "v/"
 	if w.opt.Durable && l.rng.IntN(2) == 0 {
 		space = "d/"
@@ -130,7 +131,7 @@ func (l *load) level() (quorum.Level, bool) {
 }
 
 func (l *load) add(r *replicaHost, b *history.Set) {
-	e := b.Add(fmt.Sprintf("e%d", l.l.Next()), r.p.slot.index)
+	e := b.Add("e"+strconv.Itoa(l.l.Next()), r.p.slot.index)
 	level, quorum := l.level()
 	l.w.counts.Writes++
 	update[crdt.ORSet[string]](r, b.Key, level, &e.Added,
@@ -236,7 +237,7 @@ func (l *load) count(r *replicaHost, b *history.Sum) {
 // writes become siblings, and deletes.
 func (l *load) scribble(r *replicaHost, key string) {
 	level, _ := l.level()
-	field, value := fmt.Sprintf("f%d", l.rng.IntN(3)), fmt.Sprintf("%d", l.rng.IntN(1000))
+	field, value := "f"+strconv.Itoa(l.rng.IntN(3)), strconv.Itoa(l.rng.IntN(1000))
 	ignore, f := func(error) {}, new(history.Fact)
 	l.w.counts.Writes++
 	switch l.rng.IntN(8) {

@@ -25,13 +25,13 @@ func awaited(w *World, k stall.Kind) *stall.Lack {
 	case stall.ForReplicas:
 		for _, j := range w.checkers.all {
 			if e, ok := j.(*equalChecker); ok {
-				return stall.Said(e.differing(w))
+				return e.differing(w)
 			}
 		}
 	case stall.ForHome:
-		return stall.Said(w.shardChecker.homeless(w))
+		return w.shardChecker.homeless(w)
 	case stall.ForMessages:
-		return stall.Said(w.shardChecker.open(w))
+		return w.shardChecker.open(w)
 	case stall.ForState:
 		return stall.Said(cmp.Or(w.persisted.Missing(), w.reminded.Missing(), w.users.Missing()))
 	}

@@ -19,19 +19,9 @@ var _ routine.Timeline = (*timeline)(nil)
 // Now implements routine.Timeline.
 func (t *timeline) Now() time.Time { return t.p.Time() }
 
-// After implements routine.Timeline.
-func (t *timeline) After(d time.Duration, fn func()) { t.when(t.p.Time().Add(max(0, d)), fn) }
-
-// when calls fn at a time of the process's clock, which may stand still until then.
-func (t *timeline) when(due time.Time, fn func()) {
-	p := t.p
-	p.w.at(p.clock.When(due)+random.Between(t.rng, 0, 300_000), p, func() {
-		if p.Time().Before(due) {
-			t.when(due, fn)
-			return
-		}
-		fn()
-	})
+// At implements routine.Timeline.
+func (t *timeline) At(due time.Time, fn func()) {
+	t.p.w.at(t.p.clock.When(due)+random.Between(t.rng, 0, 300_000), t.p, fn)
 }
 
 // Soon implements routine.Timeline.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/proptest/sim/clock"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 )
@@ -29,7 +30,7 @@ func TestTimersWaitWhileTheClockStandsStill(t *testing.T) {
 	p := &Process{w: w, clock: clock.Draw(w.nextID, 0, 0), alive: true}
 	line := &timeline{p, w.nextID}
 	due, fired := line.Now().Add(time.Second), 0
-	line.After(time.Second, func() {
+	routine.NewProcess(line).AfterFunc(time.Second, func() {
 		if fired++; line.Now().Before(due) {
 			t.Errorf("%v too early", due.Sub(line.Now()))
 		}

@@ -33,12 +33,13 @@ type Set struct {
 	Entries []*Entry
 	ByElem  map[string]*Entry
 	linear  []linearRead // the latest linearizable reads
+	found   known
 }
 
 // Entry is one element's life.
 type Entry struct {
+	of      *Set
 	Elem    string
-	at      int // its place among the entries of its set
 	Slot    int
 	Owner   uint64   // the uid of its writer; 0 where that does not matter
 	Asked   int64    // when it was to be written, if that matters
@@ -46,8 +47,9 @@ type Entry struct {
 	N       int      // its number there
 	Acked   int64    // when a quorum had it; 0: not acknowledged by one
 	Local   int64    // when the own replica had it (its disk, for a durable key)
-	Removed bool     // somebody asked to remove it
 	Gone    int64    // when a quorum had its removal, which had seen it; 0: not so
+	at      int      // its place among the entries of its set
+	Removed bool     // somebody asked to remove it
 	Added   Fact     // the update that added it
 	Taken   Fact     // and the one that removed it
 	seen    int64    // when the first linearizable read ended that saw it; 0: none has
@@ -184,7 +186,7 @@ func (l *History) Sum(key string) *Sum {
 
 // Add begins the life of an element that was never added before.
 func (b *Set) Add(elem string, slot int) *Entry {
-	e := &Entry{Elem: elem, at: len(b.Entries), Slot: slot}
+	e := &Entry{of: b, Elem: elem, at: len(b.Entries), Slot: slot}
 	b.Entries = append(b.Entries, e)
 	b.ByElem[elem] = e
 	return e
@@ -197,7 +199,10 @@ func (e *Entry) Acknowledge(now int64) { e.Acked = now }
 func (e *Entry) Apply(now int64) { e.Local = now }
 
 // Remove notes that somebody asks to remove it.
-func (e *Entry) Remove() { e.Removed = true }
+func (e *Entry) Remove() {
+	e.Removed = true
+	e.of.found.removed.Note(e, true)
+}
 
 // Own notes which process writes the element, and when that is asked for.
 func (e *Entry) Own(uid uint64, now int64) { e.Owner, e.Asked = uid, now }
@@ -206,7 +211,10 @@ func (e *Entry) Own(uid uint64, now int64) { e.Owner, e.Asked = uid, now }
 func (e *Entry) Put(field string, n int) { e.Field, e.N = field, n }
 
 // Take notes which update removed it, together with others, and that a quorum has that.
-func (e *Entry) Take(f Fact, now int64) { e.Taken, e.Gone = f, now }
+func (e *Entry) Take(f Fact, now int64) {
+	e.Taken, e.Gone = f, now
+	e.doubt()
+}
 
 // Go notes that a quorum has its removal, which had seen it.
 func (e *Entry) Go(now int64) { e.Gone = now }
@@ -281,6 +289,7 @@ func (b *Set) lose(durable bool, lost func(*Fact) bool) {
 		if (e.Gone != 0 || e.missed != 0) && e.Taken.mayBeLost() {
 			gone = lost(&e.Taken) || gone
 		}
+		e.doubt()
 		if gone {
 			b.linear = nil
 		}

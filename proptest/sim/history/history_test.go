@@ -105,6 +105,48 @@ func TestLinearReads(t *testing.T) {
 	c.want(t, "all is seen")
 }
 
+// TestLinearReadsOfMany: what was removed may go once, and what is excused at any time.
+func TestLinearReadsOfMany(t *testing.T) {
+	h := history.New()
+	b := h.Set("v/set/1")
+	var all []string
+	for i := range 100 {
+		all = append(all, fmt.Sprint(i))
+		b.Add(all[i], 0)
+	}
+	happened(&b.Entries[99].Added, 1)
+	var c complaints
+	now := int64(0)
+	read := func(missing ...string) {
+		now += 10
+		elems := slices.DeleteFunc(slices.Clone(all), func(e string) bool { return slices.Contains(missing, e) })
+		b.CheckLinear(c.add, reader{}, b.Seen(slices.Values(elems)), now, now+1)
+	}
+	read()
+	c.want(t, "all are seen")
+	read("70")
+	c.want(t, "70 is missed", "linearizable reads")
+	b.Entries[70].Remove()
+	read("70")
+	c.want(t, "70 is removed")
+	read()
+	c.want(t, "70 is back", "linearizable reads")
+	h.Lose(false, func(f *history.Fact) bool {
+		f.Lose(history.Crashed)
+		return true
+	})
+	read("70", "99")
+	c.want(t, "99 is lost")
+	var f history.Fact
+	f.Lose(history.Crashed)
+	b.Entries[98].Take(f, now)
+	read("70", "98", "99")
+	c.want(t, "the removal of 98 may be lost")
+	b.Entries[98].Take(history.Fact{}, now)
+	read("70", "98", "99")
+	c.want(t, "98 is missed", "linearizable reads")
+}
+
 // TestSum is held to what was acknowledged, and to what was asked for.
 func TestSum(t *testing.T) {
 	b := history.New().Sum("v/sum/1")

@@ -11,6 +11,17 @@ type linearRead struct {
 	saw    Seen
 }
 
+// known are bits of the entries of a set, which say what a linearizable read has to look at: most entries say
+// nothing new. The words that are not there are zero.
+type known struct {
+	seen, missed Seen // those of which that is not zero
+	removed      Seen // that are Removed
+	doubted      Seen // of which an update may be missing
+}
+
+// doubt notes whether an update of the entry may be missing.
+func (e *Entry) doubt() { e.of.found.doubted.Note(e, e.Added.Excused() || e.Taken.Excused()) }
+
 // linearKept is how many reads of a set are kept to be compared with later ones.
 const linearKept = 64
 
@@ -19,18 +30,21 @@ const linearKept = 64
 func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, saw Seen, start, now int64) {
 	r := linearRead{reader: reader, saw: make(Seen, (len(b.Entries)+63)/64)}
 	copy(r.saw, saw)
-	stays := make(Seen, len(r.saw)) // the entries that are never removed: only their order says something by itself
-	for _, e := range b.Entries {
-		if e.Added.Excused() || e.Taken.Excused() {
-			continue
+	stays, k := make(Seen, len(r.saw)), &b.found // the entries that are never removed: of others order says nothing
+	for i, saw := range r.saw {
+		seen, missed, removed := k.seen.word(i), k.missed.word(i), k.removed.word(i)
+		counts := b.word(i) &^ k.doubted.word(i)
+		stays[i] = counts &^ removed
+		for news := counts & (saw&(missed|^seen) | ^saw&seen&^(missed&removed)); news != 0; news &= news - 1 {
+			b.Entries[i*64+bits.TrailingZeros64(news)].linear(bad, reader, b.Key, r.saw, start, now)
 		}
-		if !e.Removed {
-			stays[e.at/64] |= e.bit()
-		}
-		e.linear(bad, reader, b.Key, r.saw.Has(e), start, now)
 	}
 	for _, o := range b.linear {
-		if only, other := beyond(r.saw, o.saw, stays), beyond(o.saw, r.saw, stays); only >= 0 && other >= 0 {
+		other := beyond(o.saw, r.saw, stays)
+		if other < 0 {
+			continue // as mostly: what is seen is seen by later ones too
+		}
+		if only := beyond(r.saw, o.saw, stays); only >= 0 {
 			bad("linearizable reads", "of %s, %v saw %s and not %s, %v the other way round",
 				b.Key, reader, b.Entries[only].Elem,
 				b.Entries[other].Elem, o.reader)
@@ -43,8 +57,8 @@ func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, saw Seen, start, no
 
 // linear holds what a linearizable read found of one entry against those that had ended before it
 // began.
-func (e *Entry) linear(bad Complain, reader fmt.Stringer, key string, found bool, start, now int64) {
-	before := e.seen != 0 && e.seen < start
+func (e *Entry) linear(bad Complain, reader fmt.Stringer, key string, saw Seen, start, now int64) {
+	found, before := saw.Has(e), e.seen != 0 && e.seen < start
 	switch {
 	case found && e.missed != 0 && e.missed < start:
 		bad("linearizable reads", "%v reads %s with %s, which a read missed that ended at %.6f, after another "+
@@ -56,8 +70,10 @@ func (e *Entry) linear(bad Complain, reader fmt.Stringer, key string, found bool
 			float64(e.seen)/1e9, float64(start)/1e9)
 	case !found && before && e.missed == 0:
 		e.missed = now
+		e.of.found.missed.Note(e, true)
 	case found && e.seen == 0:
 		e.seen = now
+		e.of.found.seen.Note(e, true)
 	}
 }
 

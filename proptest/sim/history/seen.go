@@ -29,6 +29,22 @@ func (s Seen) Equal(o Seen) bool {
 	return slices.Equal(s, o[:len(s)]) && !slices.ContainsFunc(o[len(s):], func(bits uint64) bool { return bits != 0 })
 }
 
+// word returns the bits of entries from 64*i on.
+func (s Seen) word(i int) uint64 {
+	if i < len(s) {
+		return s[i]
+	}
+	return 0
+}
+
+// word returns the bits of all entries from 64*i on.
+func (b *Set) word(i int) uint64 {
+	if rest := len(b.Entries) - 64*i; rest < 64 {
+		return 1<<max(0, rest) - 1
+	}
+	return ^uint64(0)
+}
+
 func (e *Entry) bit() uint64 { return 1 << (e.at % 64) }
 
 // Seen are the entries of elements. Those that no client asked to add are left out.

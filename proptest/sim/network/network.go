@@ -33,7 +33,7 @@ const (
 )
 
 // Packet is a payload on its way. Its bytes belong to the packet: every message travels encoded, so
-// that no two machines ever share memory.
+// that no two machines ever share memory. A machine has them only while it receives them, as with the transport.
 type Packet struct {
 	From    uint64
 	lane    Lane
@@ -118,7 +118,7 @@ type Network struct {
 	lose     func(from, to int, pk *Packet) bool // nil: none; see LoseBy
 	hold     func(from, to int) int64            // nil: none; see HoldBy
 	slow     []SlowLink
-	lent     []byte // what a machine is given: as with the transport, the bytes are its only during the call
+	landed   []*flight // that are used again
 }
 
 type linkKey struct {
@@ -131,7 +131,7 @@ type link struct {
 	from, to Endpoint
 	last     int64 // delivery time of the packet before, so that none overtakes it
 	gen      uint64
-	held     []*Packet // stalled behind a cut
+	held     []*flight // stalled behind a cut
 	since    int64     // when the stall began
 }
 
@@ -205,23 +205,23 @@ func (n *Network) open(a, b int) bool { return (n.blocked[a]|n.flapped[a])>>b&1 
 // acknowledgements.
 func (n *Network) Connected(a, b int) bool { return n.open(a, b) && n.open(b, a) }
 
-// Send carries a payload to a machine of an incarnation. What is meant for one that is gone is lost.
+// Send carries a payload to a machine of an incarnation. What is meant for one that is gone is lost. The payload is
+// lent during the call, except one of an extension, which belongs to the network from then on.
 func (n *Network) Send(p Endpoint, to uint64, l Lane, ch Machine, on transport.Channel, payload []byte) {
 	n.Traffic.Sent++
 	n.trace.Fold(3, p.UID(), to)
 	n.trace.FoldBytes(payload)
 	q := n.w.Find(to)
-	pk := &Packet{From: p.UID(), lane: l, number: n.Traffic.Sent, To: ch, Channel: on, Payload: payload}
-	n.tell(story.Sent, p, q, pk, "")
-	if q == nil || !q.Alive() {
-		n.lost(p, q, pk, "for its receiver has ended")
-		return
+	f := n.board(p, q, &Packet{From: p.UID(), lane: l, number: n.Traffic.Sent, To: ch, Channel: on, Payload: payload})
+	n.tell(story.Sent, p, q, &f.Packet, "")
+	switch {
+	case q == nil || !q.Alive():
+		f.lost("for its receiver has ended")
+	case l == Control:
+		n.datagram(f)
+	default:
+		n.stream(f)
 	}
-	if l == Control {
-		n.datagram(p, q, pk)
-		return
-	}
-	n.stream(p, q, pk)
 }
 
 // SendAddr carries a payload to the process that listens at an address when it arrives.
@@ -233,69 +233,49 @@ func (n *Network) SendAddr(p Endpoint, addr string, ch Machine, payload []byte) 
 	n.Traffic.Lost++
 }
 
-func (n *Network) datagram(p, q Endpoint, pk *Packet) {
-	copies := 1
+func (n *Network) datagram(f *flight) {
+	p, q := f.from, f.to
+	var twin *flight
 	if p != q {
-		if n.lose != nil && n.lose(p.Slot(), q.Slot(), pk) || random.Chance(n.rng, n.settings.Loss) {
-			n.lost(p, q, pk, "by chance")
+		if n.lose != nil && n.lose(p.Slot(), q.Slot(), &f.Packet) || random.Chance(n.rng, n.settings.Loss) {
+			f.lost("by chance")
 			return
 		}
 		if random.Chance(n.rng, n.settings.Duplicate) {
-			copies = 2
+			twin = n.board(p, q, &f.Packet)
 		}
 	}
-	for range copies {
+	for ; f != nil; f, twin = twin, nil {
 		d := n.delayBy(n.rng)
 		if random.Chance(n.rng, n.settings.Straggle) {
 			d += random.Between(n.rng, 0, int64(StraggleMost))
 		}
-		d += n.lagging(p.Slot(), q.Slot(), pk)
-		n.w.At(n.w.Now()+d, q, func() {
-			if !n.open(p.Slot(), q.Slot()) {
-				n.lost(p, q, pk, "at a cut")
-				return
-			}
-			n.deliver(q, pk)
-		})
+		d += n.lagging(p.Slot(), q.Slot(), &f.Packet)
+		n.w.At(n.w.Now()+d, q, f.arrives)
 	}
 }
 
-func (n *Network) stream(p, q Endpoint, pk *Packet) {
-	k := linkKey{p.UID(), q.UID(), pk.lane}
+func (n *Network) stream(f *flight) {
+	p, q := f.from, f.to
+	k := linkKey{p.UID(), q.UID(), f.lane}
 	l := n.links[k]
 	if l == nil {
 		l = &link{from: p, to: q}
 		n.links[k] = l
 	}
 	if !n.Connected(p.Slot(), q.Slot()) && l.since < 0 { // broken and not yet repaired
-		n.lost(p, q, pk, "at a broken connection")
+		f.lost("at a broken connection")
 		return
 	}
 	if l.since < 0 {
 		l.since = 0
 	}
-	l.last = max(l.last+1, n.w.Now()+n.delayBy(n.rng)+n.lagging(p.Slot(), q.Slot(), pk))
+	l.last = max(l.last+1, n.w.Now()+n.delayBy(n.rng)+n.lagging(p.Slot(), q.Slot(), &f.Packet))
 	if n.hold != nil {
 		l.last = max(l.last, n.hold(p.Slot(), q.Slot()))
 	}
-	gen := l.gen
-	n.w.At(l.last, q, func() { n.arrive(l, gen, pk) })
-}
-
-// arrive delivers a packet of a FIFO lane, or holds it while the connection stalls.
-func (n *Network) arrive(l *link, gen uint64, pk *Packet) {
-	switch {
-	case gen != l.gen:
-		n.lost(l.from, l.to, pk, "for its connection broke")
-	case len(l.held) > 0:
-		l.held = append(l.held, pk)
-	case !n.Connected(l.from.Slot(), l.to.Slot()):
-		l.held = append(l.held, pk)
-		l.since = n.w.Now()
-		n.poll(l)
-	default:
-		n.deliver(l.to, pk)
-	}
+	f.link, f.gen = l, l.gen
+	n.w.At(l.last, q, f.arrives)
 }
 
 // poll looks again at a stalled connection: the cut is over and all is delivered in order, or it
@@ -310,10 +290,11 @@ func (n *Network) poll(l *link) {
 			held := l.held
 			l.held = nil
 			l.last = max(l.last, n.w.Now())
-			for _, pk := range held {
+			for _, f := range held {
 				if l.to.Alive() {
-					n.deliver(l.to, pk)
+					n.deliver(l.to, &f.Packet)
 				}
+				f.land()
 			}
 			return
 		}
@@ -327,8 +308,8 @@ func (n *Network) poll(l *link) {
 
 // reset breaks a connection: everything on its way is lost.
 func (n *Network) reset(l *link) {
-	for i := range l.held {
-		n.lost(l.from, l.to, l.held[i], "for its connection broke")
+	for _, f := range l.held {
+		f.lost("for its connection broke")
 	}
 	l.gen++
 	l.held = nil
@@ -372,15 +353,10 @@ func (n *Network) deliver(q Endpoint, pk *Packet) {
 	if n.trace.Watching() {
 		n.tell(story.Received, n.w.Find(pk.From), q, pk, "")
 	}
-	if pk.To == ToShard { // its bytes are lent there
-		q.Receive(*pk)
-		return
+	q.Receive(*pk)
+	if pk.To != ToShard { // its bytes are lent there
+		Overwrite(pk.Payload)
 	}
-	given := *pk
-	n.lent = append(n.lent[:0], pk.Payload...)
-	given.Payload = n.lent
-	q.Receive(given)
-	Overwrite(given.Payload)
 }
 
 // Overwrite takes back bytes that were lent.

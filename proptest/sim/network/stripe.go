@@ -46,7 +46,8 @@ type Stripe struct {
 	last                 int64  // when the frame before arrives, so that none overtakes it
 	since                int64  // when the stall began
 
-	room chan struct{} // closed when there may be room; nil: nothing waits for it
+	room     chan struct{} // closed when there may be room; nil: nothing waits for it
+	receives func()        // receipt
 }
 
 // A connection holds so many times as much in flight as it lets wait; transport has the same.
@@ -138,7 +139,7 @@ func (s *Stripe) arrive(f *frame) {
 		f.received = true
 		n.Traffic.Delivered++
 		s.tellOf(story.Received, f, "")
-		n.w.At(n.w.Now()+n.delayBy(s.rng), s.from, s.receipt)
+		n.w.At(n.w.Now()+n.delayBy(s.rng), s.from, s.receives)
 		s.to.Extensions().Take(s.from.UID(), f.ch, f.payload)
 	case !s.from.Alive():
 		s.abandon()
@@ -310,6 +311,7 @@ func (s *Stripe) orphan() {
 // Connect makes the connection with a number from one process to another, and dials.
 func (n *Network) Connect(from, to Endpoint, number uint32, rng *rand.Rand) *Stripe {
 	s := &Stripe{n: n, rng: rng, from: from, to: to, Number: number}
+	s.receives = s.receipt
 	n.stripes = append(n.stripes, s)
 	s.dial()
 	return s

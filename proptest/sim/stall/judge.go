@@ -48,7 +48,13 @@ func Said(text string) *Lack {
 	return Lacks("%s", text)
 }
 
-func (l *Lack) String() string { return fmt.Sprintf(l.format, l.args...) }
+// String puts it into words; nothing is missing where it is nil.
+func (l *Lack) String() string {
+	if l == nil {
+		return ""
+	}
+	return fmt.Sprintf(l.format, l.args...)
+}
 
 // Judge judges how long a healed world waits.
 type Judge struct {

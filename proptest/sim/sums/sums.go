@@ -9,15 +9,16 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 )
 
-// Clock hashes a clock.
-func Clock(c *crdt.Clock) [2]uint64 {
-	var buf [512]byte
-	b := buf[:0]
+// Clock hashes a clock. buf is its memory from call to call.
+func Clock(c *crdt.Clock, buf *[]byte) [2]uint64 {
+	b := (*buf)[:0]
 	for r := range c.Ranges() {
-		for _, x := range [4]uint64{uint64(r.Origin), r.First, r.Last, uint64(r.Through)} {
-			b = binary.LittleEndian.AppendUint64(b, x)
-		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.Origin))
+		b = binary.LittleEndian.AppendUint64(b, r.First)
+		b = binary.LittleEndian.AppendUint64(b, r.Last)
+		b = binary.LittleEndian.AppendUint64(b, uint64(r.Through))
 	}
+	*buf = b
 	h := xxh3.Hash128(b)
 	return [2]uint64{h.Hi, h.Lo}
 }
