@@ -72,7 +72,7 @@ type head struct {
 }
 
 func (h head) row() durable.Row {
-	v := append(make([]byte, 0, 64), format, byte(h.counts))
+	v := append(make([]byte, 0, 2+digestLen+h.clock.Size()), format, byte(h.counts))
 	v = binary.BigEndian.AppendUint64(v, h.digest[0])
 	v = binary.BigEndian.AppendUint64(v, h.digest[1])
 	return durable.Row{Key: headKey, Value: h.clock.Append(v)}
