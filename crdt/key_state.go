@@ -55,7 +55,7 @@ func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 	if k.big != nil {
 		c.big = &bigKey{firsts: k.big.firsts.Fork(stamps), rest: k.big.rest.Fork(stamps)}
 	} else {
-		c.small = slices.Clone(k.small)
+		c.small = append(make([]*Item, 0, len(k.small)+1), k.small...) // one more mostly comes next
 	}
 	return &c
 }
@@ -163,15 +163,9 @@ func (k *keyState) putBig(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPat
 	case k.big.rest.Len() == 0 && slices.Contains(removes, prev.Dot):
 		return
 	}
-	k.items++
-	var keep []*Item
-	for _, old := range k.big.with(prev) {
-		if slices.Contains(removes, old.Dot) {
-			k.items--
-		} else {
-			keep = append(keep, old)
-		}
-	}
+	all := k.big.with(prev)
+	keep := slices.DeleteFunc(all, func(old *Item) bool { return slices.Contains(removes, old.Dot) })
+	k.items += int32(1 + len(keep) - len(all))
 	k.big.set(append(keep, it))
 }
 
@@ -224,13 +218,14 @@ func (b *bigKey) at(path string) []*Item {
 
 // with returns a first item and its siblings, in a slice of the caller's own.
 func (b *bigKey) with(first *Item) []*Item {
-	all := []*Item{first}
+	var rest []*Item
 	if b.rest.Len() > 0 {
 		if s := b.rest.Get(first.Path); s != nil {
-			all = append(all, s.items...)
+			rest = s.items
 		}
 	}
-	return all
+	all := make([]*Item, 0, len(rest)+2) // room for one that comes
+	return append(append(all, first), rest...)
 }
 
 // set makes items, in any order and at least one, those at their path. It takes the slice over.
@@ -253,9 +248,14 @@ func (b *bigKey) ascend(path string, fn func(*Item) bool) {
 		return
 	}
 	b.firsts.Ascend(path, func(first *Item) bool {
-		for _, it := range b.with(first) {
-			if !fn(it) {
-				return false
+		if !fn(first) {
+			return false
+		}
+		if s := b.rest.Get(first.Path); s != nil {
+			for _, it := range s.items {
+				if !fn(it) {
+					return false
+				}
 			}
 		}
 		return true

@@ -231,24 +231,30 @@ func (m *Machine) finish() {
 
 // Deadline is when to step a Tick at the latest; zero: never.
 func (m *Machine) Deadline() time.Time {
-	var d time.Time
+	var d timer.Next
 	if o, ok := m.ops.Next(); ok {
-		d = o.Deadline()
+		d.DueAt(o.Deadline())
 	}
 	if at, ok := m.spaces[keyspace.Durable].Disk.Due(); ok {
-		d = timer.Earliest(d, at)
+		d.DueAt(at)
 	}
 	for _, s := range m.spaces {
-		d = timer.Earliest(d, s.Deadline())
+		d.DueAt(s.Deadline())
 	}
 	if !m.site.Member {
-		return d
+		return d.Due
 	}
-	d = timer.Earliest(d, m.site.LinkAt, m.gossip.at, m.move.at, m.retiring.at, m.tidying.deadline())
+	d.DueAt(m.site.LinkAt)
+	d.DueAt(m.gossip.at)
+	d.DueAt(m.move.at)
+	d.DueAt(m.retiring.at)
+	d.DueAt(m.tidying.at)
+	d.DueAt(m.tidying.expiry.next())
 	for _, s := range m.spaces {
-		d = timer.Earliest(d, s.deadline())
+		s.dueAt(&d)
 	}
-	return timer.Earliest(d, m.donating.donors.Deadline(m.site.Now))
+	d.DueAt(m.donating.donors.Deadline(m.site.Now))
+	return d.Due
 }
 
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.

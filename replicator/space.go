@@ -64,10 +64,15 @@ func (s *space) onTime() {
 	s.repairs.onTime()
 }
 
-// deadline is when there is something to do, zero: nothing that is known yet.
-func (s *space) deadline() time.Time {
-	return timer.Earliest(s.intake.Deadline(), s.reads.Deadline(), s.compares.Deadline(), s.settlement.Deadline(),
-		s.holding.Deadline(), s.lookback.Deadline(), s.repairs.deadline())
+// dueAt tells when there is something to do, as far as that is known.
+func (s *space) dueAt(d *timer.Next) {
+	d.DueAt(s.intake.Deadline())
+	d.DueAt(s.reads.Deadline())
+	d.DueAt(s.compares.Deadline())
+	d.DueAt(s.settlement.Deadline())
+	d.DueAt(s.holding.Deadline())
+	d.DueAt(s.lookback.Deadline())
+	d.DueAt(s.repairs.deadline())
 }
 
 // retryReads asks again for what reads, and writes that changed nothing, wait for.

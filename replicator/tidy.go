@@ -3,7 +3,6 @@ package replicator
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -108,9 +107,6 @@ func (t *tidying) tidy() {
 		t.at = t.Now.Add(t.Cfg.GapDelay) // time for others to get a word in
 	}
 }
-
-// deadline is when there is something to do, zero: nothing that is known yet.
-func (t *tidying) deadline() time.Time { return timer.Earliest(t.at, t.expiry.next()) }
 
 // askExpiry asks a majority what it has of the keys that are due.
 func (t *tidying) askExpiry() {

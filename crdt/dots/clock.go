@@ -75,7 +75,7 @@ func (c *Clock) AddRange(o Origin, first, last uint64) {
 	case !ok:
 		c.rows = slices.Insert(c.rows, i, Row{first: o, last: o})
 	case c.rows[i].Wide():
-		if c.rows[i].hasRange(first, last) {
+		if c.rows[i].HasRange(first, last) {
 			return
 		}
 		i = c.rows.isolate(i, o)
@@ -88,7 +88,7 @@ func (c *Clock) AddRange(o Origin, first, last uint64) {
 // Includes reports whether every dot of o is in the set.
 func (c *Clock) Includes(o *Clock) bool {
 	n := o.rows.within(c.rows)
-	return beside(o.rows[n:], c.rows[n:], func(_, _ Origin, theirs, mine *Row) bool { return mine.includes(theirs) })
+	return beside(o.rows[n:], c.rows[n:], func(_, _ Origin, theirs, mine *Row) bool { return mine.Includes(theirs) })
 }
 
 // Equal reports whether both sets hold the same dots.
@@ -99,29 +99,43 @@ func (c *Clock) Equal(o *Clock) bool {
 }
 
 // minusRows is how many rows a difference of clocks mostly has at most.
-const minusRows = 4
+const minusRows = 8
 
 // Minus returns a new clock with the dots that are in c and not in o.
 func (c *Clock) Minus(o *Clock) *Clock {
-	out := &Clock{}
+	var room [minusRows]Row // most differences are much smaller than the clocks, and stay
+	out := rowList(room[:0])
 	n := c.rows.within(o.rows)
 	beside(c.rows[n:], o.rows[n:], func(first, last Origin, mine, theirs *Row) bool {
-		if theirs.includes(mine) {
-			return true
+		if !theirs.Includes(mine) {
+			r := mine.Without(theirs)
+			r.first, r.last = first, last
+			out = out.push(r)
 		}
-		if out.rows == nil {
-			out.rows = make(rowList, 0, min(len(c.rows)-n, minusRows))
+		return true
+	})
+	if len(out) == 0 {
+		return &Clock{}
+	}
+	rows := make(rowList, len(out))
+	copy(rows, out)
+	return &Clock{rows: rows}
+}
+
+// And returns a new clock with the dots that are in c and in o.
+func (c *Clock) And(o *Clock) *Clock {
+	out := &Clock{}
+	beside(c.rows, o.rows, func(first, last Origin, mine, theirs *Row) bool {
+		if !theirs.empty() {
+			rest := mine.Without(theirs)
+			r := mine.Without(&rest)
+			r.first, r.last = first, last
+			out.rows = out.rows.push(r)
 		}
-		r := mine.Without(theirs)
-		r.first, r.last = first, last
-		out.rows.push(r)
 		return true
 	})
 	return out
 }
-
-// And returns a new clock with the dots that are in c and in o.
-func (c *Clock) And(o *Clock) *Clock { return c.Minus(c.Minus(o)) }
 
 // Of returns a new clock with the dots of one origin.
 func (c *Clock) Of(o Origin) *Clock {

@@ -25,18 +25,18 @@ func cut(c *Clock, d Dot) (upTo, after *Clock) {
 		r := &c.rows[i]
 		switch o := d.Origin; {
 		case r.last < o:
-			upTo.rows.push(r.clone())
+			upTo.rows = upTo.rows.push(r.clone())
 		case r.first > o:
-			after.rows.push(r.clone())
+			after.rows = after.rows.push(r.clone())
 		default:
 			if r.first < o {
-				upTo.rows.push(r.of(r.first, o-1))
+				upTo.rows = upTo.rows.push(r.of(r.first, o-1))
 			}
 			before, behind := r.cutAt(o, d.Seq)
-			upTo.rows.push(before)
-			after.rows.push(behind)
+			upTo.rows = upTo.rows.push(before)
+			after.rows = after.rows.push(behind)
 			if o < r.last {
-				after.rows.push(r.of(o+1, r.last))
+				after.rows = after.rows.push(r.of(o+1, r.last))
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func (c *Clock) Parted() (single, closed *Clock) {
 		if c.rows[i].Wide() {
 			to = closed
 		}
-		to.rows.push(c.rows[i].clone())
+		to.rows = to.rows.push(c.rows[i].clone())
 	}
 	return single, closed
 }

@@ -40,7 +40,7 @@ func merge(c, o *Clock) {
 	eachRow(c.rows, o.rows, func(first, last Origin, mine, theirs *Row) {
 		r := mine.of(first, last)
 		r.join(theirs)
-		out.rows.push(r)
+		out.rows = out.rows.push(r)
 	})
 	c.rows = out.rows
 }
@@ -57,7 +57,7 @@ func mergeRows(into, from []Row) bool {
 		switch {
 		case i == len(into) || r.first < into[i].first || r.last > into[i].last:
 			all = false
-		case into[i].includes(r):
+		case into[i].Includes(r):
 		case into[i].Wide():
 			all = false
 		default:
@@ -121,7 +121,7 @@ func rowAt(rows []Row, o Origin) *Row {
 // within counts the rows, from the first on, that have the same origins in both lists and nothing that is not in o:
 // mostly all.
 func (l rowList) within(o rowList) (n int) {
-	for n < min(len(l), len(o)) && l[n].first == o[n].first && l[n].last == o[n].last && o[n].includes(&l[n]) {
+	for n < min(len(l), len(o)) && l[n].first == o[n].first && l[n].last == o[n].last && o[n].Includes(&l[n]) {
 		n++
 	}
 	return n

@@ -31,17 +31,21 @@ func (r *Row) Max() uint64 { return r.max() }
 // Has reports whether a seq is in the row.
 func (r *Row) Has(seq uint64) bool { return r.has(seq) }
 
-// HasRange reports whether all of first to last is in the row; first is at least 1.
-func (r *Row) HasRange(first, last uint64) bool { return r.hasRange(first, last) }
-
-// Includes reports whether every seq of o is in r.
-func (r *Row) Includes(o *Row) bool { return r.includes(o) }
-
 // Without returns a new row with the seqs that are in r and not in o.
 func (r *Row) Without(o *Row) Row {
 	out := Row{first: r.first, last: r.last}
-	for s := range r.runs() {
-		o.eachGap(s.first, s.last, out.addRange)
+	add := func(first, last uint64) { // they come in order, and apart from each other
+		if first == 1 {
+			out.base = last
+		} else {
+			out.above = append(out.above, span{first, last})
+		}
+	}
+	if r.base > o.base {
+		o.eachGap(1, r.base, add)
+	}
+	for _, s := range r.above {
+		o.eachGap(s.first, s.last, add)
 	}
 	return out
 }
@@ -129,16 +133,17 @@ func (r *Row) max() uint64 {
 	return r.base
 }
 
-func (r *Row) has(seq uint64) bool { return seq != 0 && r.hasRange(seq, seq) }
+func (r *Row) has(seq uint64) bool { return seq != 0 && r.HasRange(seq, seq) }
 
-// hasRange reports whether all of first to last is in the set; first is at least 1.
-func (r *Row) hasRange(first, last uint64) bool {
-	if last <= r.base {
-		return true
-	}
-	if first <= r.base || len(r.above) == 0 {
-		return false
-	}
+// HasRange reports whether all of first to last is in the row; first is at least 1.
+func (r *Row) HasRange(first, last uint64) bool {
+	return last <= r.base || first > r.base && r.hasRangeAbove(first, last)
+}
+
+// hasRangeAbove is HasRange of what begins above the base. It is not inlined, so that HasRange is.
+//
+//go:noinline
+func (r *Row) hasRangeAbove(first, last uint64) bool {
 	i := r.search(first)
 	return i < len(r.above) && r.above[i].first <= first && last <= r.above[i].last
 }
@@ -239,13 +244,18 @@ func (r *Row) join(o *Row) {
 	r.above = all
 }
 
-// includes reports whether every seq of o is in r.
-func (r *Row) includes(o *Row) bool {
-	if o.base > r.base {
-		return false
-	}
+// Includes reports whether every seq of o is in r.
+func (r *Row) Includes(o *Row) bool {
+	return o.base <= r.base && (len(o.above) == 0 || r.includesAbove(o))
+}
+
+// includesAbove reports whether every seq of o above its base is in r. It is never inlined, so that Includes, whose
+// answer mostly is in the bases, always is.
+//
+//go:noinline
+func (r *Row) includesAbove(o *Row) bool {
 	for _, s := range o.above {
-		if !r.hasRange(s.first, s.last) {
+		if !r.HasRange(s.first, s.last) {
 			return false
 		}
 	}

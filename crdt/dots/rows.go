@@ -19,17 +19,17 @@ func (l rowList) find(o Origin) (int, bool) {
 	return lo, lo < len(l) && l[lo].first <= o
 }
 
-// push appends a row behind all others, as one with the last if they belong together. An empty one
-// is left out.
-func (l *rowList) push(r Row) {
+// push returns the rows with one more behind them, which is one with the last if they belong together.
+// An empty one is left out.
+func (l rowList) push(r Row) rowList {
 	if r.empty() {
-		return
+		return l
 	}
-	if n := len(*l); n > 0 && r.follows(&(*l)[n-1]) {
-		(*l)[n-1].last = r.last
-		return
+	if n := len(l); n > 0 && r.follows(&l[n-1]) {
+		l[n-1].last = r.last
+		return l
 	}
-	*l = append(*l, r)
+	return append(l, r)
 }
 
 // isolate gives one origin out of a row of many a row of its own, and returns where it is.

@@ -52,7 +52,15 @@ func (n *node[E]) own(gen uint64) *node[E] {
 	if n.gen == gen {
 		return n
 	}
-	return &node[E]{gen: gen, bits: n.bits, items: slices.Clone(n.items), kids: slices.Clone(n.kids)}
+	return &node[E]{gen: gen, bits: n.bits, items: forOneMore(n.items), kids: forOneMore(n.kids)}
+}
+
+// forOneMore returns a copy with room for one more, which mostly comes next.
+func forOneMore[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return append(make([]T, 0, min(len(s)+1, 1<<nodeBits)), s...)
 }
 
 func (x *Index[E]) find(o dots.Origin) (int, bool) {
@@ -119,7 +127,7 @@ func (x *Index[E]) unpin() {
 // unpin has copied, so that only what hangs on the root may still be shared.
 func (r *row[E]) writable(gen uint64) *node[E] {
 	if r.root.gen != gen {
-		r.root.items, r.root.kids, r.root.gen = slices.Clone(r.root.items), slices.Clone(r.root.kids), gen
+		r.root.items, r.root.kids, r.root.gen = forOneMore(r.root.items), forOneMore(r.root.kids), gen
 	}
 	return &r.root
 }

@@ -19,6 +19,9 @@ type Gaps struct {
 // NewGaps makes the gaps of a replica. It asks for nothing while puller runs.
 func NewGaps(r *replica.Replica, puller *repair.Puller) Gaps { return Gaps{r: r, puller: puller} }
 
+// encodedMostly is how many bytes most groups take at most.
+const encodedMostly = 64
+
 // OnFetch sends the groups of the dots that a peer asks for.
 func (g *Gaps) OnFetch(p *replica.Peer, msg *wire.Fetch) {
 	g.Fill(p, g.r.Content().Minus(msg.Dots))
@@ -38,8 +41,11 @@ func (g *Gaps) Fill(p *replica.Peer, clock *crdt.Clock) {
 		}
 		groups, more, covered := g.r.Store.Missing(clock, g.r.Cfg.PushWindow)
 		todo := make([]push.Group, len(groups))
+		enc := make([]byte, 0, encodedMostly*len(groups)) // of one behind the other
 		for i, events := range groups {
-			todo[i] = push.Group{Events: events, Enc: crdt.AppendGroup(nil, events)}
+			at := len(enc)
+			enc = crdt.AppendGroup(enc, events)
+			todo[i] = push.Group{Events: events, Enc: enc[at:len(enc):len(enc)]}
 			covered = covered && len(todo[i].Enc) <= g.r.Cfg.GroupMax
 		}
 		// or a group is too large to be put together there: a repair brings its items one by one,

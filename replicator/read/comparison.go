@@ -48,10 +48,13 @@ type vote struct {
 // half a frame.
 const ComparedMax = 64
 
+// keysMostly is how many keys a comparison mostly has at most: many reads are of few keys.
+const keysMostly = 4
+
 // sort sorts operations by their keys, as far as there is room, and returns the others, in the memory of ops.
 func (c *comparison) sort(ops []*operation.Op, bytes int) []*operation.Op {
-	most := min(len(ops), ComparedMax)
-	c.names, c.keys = make([]string, 0, most), make([]comparedKey, 0, most)
+	few := min(len(ops), keysMostly)
+	c.names, c.keys = make([]string, 0, few), make([]comparedKey, 0, few)
 	room := make([]*operation.Op, len(ops)) // for the operations of all keys
 	rest := ops[:0]
 	for at, o := range ops {

@@ -90,7 +90,11 @@ func (x *Linear) compare() {
 	}
 	c := &comparison{id: x.r.NextQuestion(), clock: x.r.ContentCopy(), hash: x.r.ContentHash(), began: x.r.Now}
 	x.linear = c.sort(x.linear, x.r.Cfg.FrameMax/2)
-	own := x.untouched(c.names, c.clock.Minus(x.r.Acked()))
+	var uncounted *crdt.Clock // of the own content
+	if acked := x.r.Acked(); acked != x.r.Content() {
+		uncounted = c.clock.Minus(acked)
+	}
+	own := x.untouched(c.names, uncounted)
 	tries := 0
 	for i := range c.keys {
 		k := &c.keys[i]

@@ -25,43 +25,48 @@ type round struct {
 	sent  bool            // no: it gathers reads while others are out
 	tries int
 
-	// answers have what each peer has that this replica may lack; nil: nothing is missing any more.
-	answers map[*replica.Peer]*crdt.Clock
-	missing []*replica.Peer // of whose answers something is
+	answers []answer // one of each peer at most
+}
+
+// answer is what a peer has told.
+type answer struct {
+	from  *replica.Peer
+	extra *crdt.Clock // what the peer has that this replica may lack; nil: nothing is missing any more
+}
+
+// answer returns that of a peer, nil if there is none.
+func (r *round) answer(p *replica.Peer) *answer {
+	for i := range r.answers {
+		if a := &r.answers[i]; a.from == p {
+			return a
+		}
+	}
+	return nil
 }
 
 // take takes the answer of a peer.
 func (r *round) take(p *replica.Peer, extra *crdt.Clock) {
-	if r.answers == nil {
-		r.answers = map[*replica.Peer]*crdt.Clock{}
-	}
-	r.answers[p] = extra
-	r.missing = slices.DeleteFunc(r.missing, func(x *replica.Peer) bool { return x == p })
-	if extra != nil {
-		r.missing = append(r.missing, p)
+	if a := r.answer(p); a != nil {
+		a.extra = extra
+	} else {
+		r.answers = append(r.answers, answer{p, extra})
 	}
 }
 
 // look looks again at the answers of which something was missing.
 func (r *round) look(has func(*crdt.Clock) bool) {
-	r.missing = slices.DeleteFunc(r.missing, func(p *replica.Peer) bool {
-		if !has(r.answers[p]) {
-			return false
+	for i := range r.answers {
+		if a := &r.answers[i]; a.extra != nil && has(a.extra) {
+			a.extra = nil
 		}
-		r.answers[p] = nil
-		return true
-	})
+	}
 }
 
 // forgetMissing forgets the answers of which something is missing. For learning, what the content has waits for the
 // disk only, and comes.
 func (r *round) forgetMissing(has func(*crdt.Clock) bool) {
-	r.missing = slices.DeleteFunc(r.missing, func(p *replica.Peer) bool {
-		if r.learn && has(r.answers[p]) {
-			return false
-		}
-		delete(r.answers, p)
-		return true
+	r.answers = slices.DeleteFunc(r.answers, func(a answer) bool {
+		return a.extra != nil && !(r.learn && has(a.extra))
 	})
 }
 
@@ -126,7 +131,7 @@ func (q *Rounds) roundsOut() int {
 func (q *Rounds) askRound(r *round) {
 	r.sent = true
 	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.ToRead) {
-		if _, has := r.answers[p]; !has {
+		if r.answer(p) == nil {
 			q.r.Send(p, effect.Prompt, &wire.Ask{
 				Epoch: q.r.View.Epoch, Space: q.r.ID, ID: r.id, Hash: q.r.ContentHash(),
 			})
@@ -226,8 +231,13 @@ func (q *Rounds) checkRound(r *round) {
 		return
 	}
 	keep := r.ops[:0]
-	for _, o := range r.ops {
-		if !o.Done() && q.sets.Agreed(o.Level, answered) {
+	var level quorum.Level
+	agreed := false
+	for i, o := range r.ops {
+		if i == 0 || o.Level != level { // mostly all are of one
+			level, agreed = o.Level, q.sets.Agreed(o.Level, answered)
+		}
+		if !o.Done() && agreed {
 			q.ops.EndRead(o, q.r.Store.View(o.Key))
 		}
 		if !o.Done() {
@@ -244,8 +254,8 @@ func (q *Rounds) Answered(r *round, p *replica.Peer) bool {
 	if p == nil {
 		return true
 	}
-	extra, has := r.answers[p]
-	return has && (extra == nil || !r.learn && q.r.Cfg.Planted(defect.ReadWithoutCatchUp))
+	a := r.answer(p)
+	return a != nil && (a.extra == nil || !r.learn && q.r.Cfg.Planted(defect.ReadWithoutCatchUp))
 }
 
 // RoundOf is the round that serves a read.
@@ -299,7 +309,7 @@ func (q *Rounds) Retry() {
 func (q *Rounds) Restart() {
 	for _, r := range q.rounds {
 		if r.sent {
-			r.id, r.answers, r.missing, r.tries = q.r.NextQuestion(), nil, nil, 0
+			r.id, r.answers, r.tries = q.r.NextQuestion(), nil, 0
 			q.askRound(r)
 		}
 	}

@@ -184,7 +184,7 @@ func (r *Replica) Persist() {
 	if r.ID != keyspace.Durable || !r.Disk.Ready(r.Now) {
 		return
 	}
-	st := storage.State{Clock: r.Content(), Digest: r.Store.Digest(), Seq: r.Items.Seq()}
+	st := storage.State{Clock: r.ContentCopy(), Digest: r.Store.Digest(), Seq: r.Items.Seq()}
 	if b, ok := r.Disk.Advance(r.Now, st); ok {
 		r.Eff.Persist = append(r.Eff.Persist, b)
 	}

@@ -63,7 +63,7 @@ type Limits struct {
 
 // State is what a batch is to bring to the disk, at the moment at which it goes out.
 type State struct {
-	Clock  *crdt.Clock
+	Clock  *crdt.Clock // kept; it must not change any more
 	Digest crdt.Digest
 	Seq    uint64 // of the last own event
 }
@@ -170,7 +170,7 @@ func (d *Writer) begin(now time.Time, st State) {
 	} else {
 		b.place = nil
 	}
-	b.clock, b.digest = st.Clock.Clone(), st.Digest
+	b.clock, b.digest = st.Clock, st.Digest
 	d.out = &b
 	d.hold, d.again = now.Add(d.limits.WriteBehind), time.Time{}
 }

@@ -70,7 +70,7 @@ func (x *world) advance() (Batch, bool) {
 		sum = sum.Plus(sumOf(it))
 	}
 	for {
-		if b, ok := x.w.Advance(x.now, State{Clock: x.content, Digest: sum, Seq: x.seq}); ok {
+		if b, ok := x.w.Advance(x.now, State{Clock: x.content.Clone(), Digest: sum, Seq: x.seq}); ok {
 			return b, true
 		}
 	}

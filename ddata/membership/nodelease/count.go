@@ -27,7 +27,11 @@ func (h *Holder) countVotes(s Scene) Lease {
 	}
 	enough := func(n int) bool {
 		return s.Quorum(func(u view.UID) bool {
-			return u == h.cfg.Self && counts || rank[u] != 0 && rank[u] <= n
+			if u == h.cfg.Self && counts {
+				return true
+			}
+			r := rank[u]
+			return r != 0 && r <= n
 		})
 	}
 	n := sort.Search(len(votes)+1, enough)

@@ -35,4 +35,17 @@ type Next struct {
 }
 
 // DueAt takes a time into account.
-func (n *Next) DueAt(t time.Time) { n.Due = Earliest(n.Due, t) }
+func (n *Next) DueAt(t time.Time) {
+	if !t.IsZero() {
+		n.sooner(t)
+	}
+}
+
+// sooner is DueAt of a time. It is not inlined, so that DueAt is: most times mean never.
+//
+//go:noinline
+func (n *Next) sooner(t time.Time) {
+	if n.Due.IsZero() || t.Before(n.Due) {
+		n.Due = t
+	}
+}
