@@ -283,10 +283,15 @@ func TestMixedShards(t *testing.T) {
 // TestSameSeedSameTrace runs worlds twice: whatever a machine takes from a map's order, a clock or
 // a global generator shows here.
 func TestSameSeedSameTrace(t *testing.T) {
-	for seed := uint64(1); seed <= 3; seed++ {
-		a, b := Run(seed, options.Plan{}, nil), Run(seed, options.Plan{}, nil)
+	for _, c := range []struct {
+		swarm string
+		seed  uint64
+	}{{"", 1}, {"", 2}, {"", 3}, {options.Persist, 1}, {options.Remind, 20}, {options.Deliver, 1}} {
+		plan := options.Plan{Swarm: c.swarm}
+		a, b := Run(c.seed, plan, nil), Run(c.seed, plan, nil)
 		if a.Hash != b.Hash || a.Events != b.Events {
-			t.Errorf("seed %d: %x after %d events, then %x after %d", seed, a.Hash, a.Events, b.Hash, b.Events)
+			t.Errorf("%q, seed %d: %x after %d events, then %x after %d", c.swarm, c.seed, a.Hash, a.Events, b.Hash,
+				b.Events)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
@@ -112,8 +114,8 @@ func (m *machine) close(s *entities.Shard) {
 	m.due.Set(h, time.Time{})
 	m.underWay -= h.underWay
 	m.r.counts.UnderWay.Store(int64(m.underWay))
-	for _, q := range h.asked { // order: each is answered
-		q.answer(errShardEnded)
+	for _, id := range slices.Sorted(maps.Keys(h.asked)) {
+		h.asked[id].answer(errShardEnded)
 	}
 	h.answerFlushes()
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -90,7 +91,9 @@ func (m *Store) Due(
 	if err := m.fenceLocked(by, shard); err != nil {
 		return nil, time.Time{}, err
 	}
-	all := slices.SortedFunc(maps.Values(m.sets[shard]), func(a, b remind.Reminder) int { return a.At.Compare(b.At) })
+	all := slices.SortedFunc(maps.Values(m.sets[shard]), func(a, b remind.Reminder) int {
+		return cmp.Or(a.At.Compare(b.At), a.Key().Compare(b.Key()))
+	})
 	n := 0
 	for n < min(len(all), limit) && !all[n].At.After(until) {
 		n++
