@@ -166,7 +166,7 @@ func (n *virtualNode) Append(to transport.NodeID, lane transport.Lane, _ uint32,
 		at = before.Add(1)
 	}
 	peer.last[lane] = at
-	n.w.After(at.Sub(n.w.Now()), func() {
+	n.w.At(at, func() {
 		if h := peer.handlers[ch]; h != nil {
 			peer.p.Enter(func() { h.Receive(transport.NodeID(n.member.UID), frame) })
 		}
@@ -182,7 +182,7 @@ func (n *virtualNode) AppendWait(_ context.Context, to transport.NodeID, lane tr
 
 // later has something called by the node after the time that a replica takes.
 func (n *virtualNode) later(fn func()) {
-	n.w.After(3*time.Millisecond, func() { n.p.Enter(fn) })
+	n.w.At(n.w.Now().Add(3*time.Millisecond), func() { n.p.Enter(fn) })
 }
 
 // Update implements host.Data.
@@ -194,7 +194,7 @@ func (n *virtualNode) Update(key string, _ quorum.Level, _ time.Duration, mutate
 		v := n.w.store.Store().View(key)
 		for _, s := range n.w.subs {
 			if err == nil && strings.HasPrefix(key, s.prefix) {
-				n.w.After(time.Millisecond, func() { s.p.Enter(func() { s.fn(key, v) }) })
+				n.w.At(n.w.Now().Add(time.Millisecond), func() { s.p.Enter(func() { s.fn(key, v) }) })
 			}
 		}
 		done(err)
