@@ -5,9 +5,9 @@
 //	speed -base 9901c35      beside another commit
 //
 // A line has the events of a second of processor time, of all worlds of a plan, and the ratio to the
-// base: the middle one of the rounds, with the least and the greatest. Processor time holds better than
-// time where others use the machine, too. Where a commit has changed what happens in a world, an event
-// of the one is not that of the other.
+// base: that of all rounds together, and the least and the greatest of one. Processor time holds better
+// than time where others use the machine, too. Where a commit has changed what happens in a world, an
+// event of the one is not that of the other, and a seed is another world: take many seeds.
 package main
 
 import (
@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func main() {
@@ -50,28 +49,28 @@ func compare(base string, plans []string, seeds, rounds int) error {
 		return err
 	}
 	for _, plan := range plans {
-		var speeds, ratios []float64
+		var ratios []float64
+		all := map[string]played{}
 		for round := range rounds {
 			turns := []string{before, now}
 			if round%2 == 1 {
 				slices.Reverse(turns)
 			}
-			took := map[string]float64{}
+			here := map[string]played{}
 			for _, program := range turns {
-				if took[program], err = speed(program, plan, 1+round*seeds, seeds); err != nil {
+				if here[program], err = play(program, plan, 1+round*seeds, seeds); err != nil {
 					return err
 				}
+				all[program] = all[program].with(here[program])
 			}
-			speeds, ratios = append(speeds, took[now]), append(ratios, took[now]/took[before])
+			ratios = append(ratios, here[now].perSecond()/here[before].perSecond())
 		}
-		slices.Sort(speeds)
-		slices.Sort(ratios)
 		if plan == "" {
 			plan = "usual"
 		}
 		fmt.Printf("bench=sim case=%s base=%s seeds=%d events_per_s_per_core=%.0f "+
-			"ratio=%.2f ratio_min=%.2f ratio_max=%.2f\n", plan, base, rounds*seeds, speeds[rounds/2],
-			ratios[rounds/2], ratios[0], ratios[rounds-1])
+			"ratio=%.2f ratio_min=%.2f ratio_max=%.2f\n", plan, base, rounds*seeds, all[now].perSecond(),
+			all[now].perSecond()/all[before].perSecond(), slices.Min(ratios), slices.Max(ratios))
 	}
 	return nil
 }
@@ -116,22 +115,29 @@ func build(dir, base, before, now string) error {
 
 var events = regexp.MustCompile(` events=(\d+) `)
 
-// speed has a simulator play seeds, and returns the events of a second of processor time.
-func speed(program, plan string, from, seeds int) (float64, error) {
+// played is what a simulator has done, and in how much processor time.
+type played struct{ events, seconds float64 }
+
+func (p played) with(q played) played { return played{p.events + q.events, p.seconds + q.seconds} }
+
+func (p played) perSecond() float64 { return p.events / max(p.seconds, 1e-3) }
+
+// play has a simulator play seeds.
+func play(program, plan string, from, seeds int) (p played, err error) {
 	c := exec.Command(program,
 		"-workers", "1", "-from", strconv.Itoa(from), "-seeds", strconv.Itoa(seeds), "-plan", plan)
 	c.Stderr = os.Stderr
 	out, err := c.Output()
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s", err, out)
+		return p, fmt.Errorf("%w: %s", err, out)
 	}
 	found := events.FindSubmatch(out)
 	if found == nil {
-		return 0, fmt.Errorf("no events in %q", out)
+		return p, fmt.Errorf("no events in %q", out)
 	}
-	n, err := strconv.ParseFloat(string(found[1]), 64)
-	took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-	return n / max(took, time.Millisecond).Seconds(), err
+	p.events, err = strconv.ParseFloat(string(found[1]), 64)
+	p.seconds = (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()
+	return p, err
 }
 
 // run runs a command in a folder, and returns what it prints.
