@@ -136,14 +136,12 @@ func (e *Effects) Reset() {
 	empty(&e.Whole)
 	empty(&e.Reply)
 	empty(&e.Notify)
-	if e.Notable() { // few steps are
-		empty(&e.Settled)
-		empty(&e.Large)
-		empty(&e.Diverged)
-		empty(&e.Malformed)
-		empty(&e.Repairs)
-		empty(&e.Holding)
-	}
+	empty(&e.Settled)
+	empty(&e.Large)
+	empty(&e.Diverged)
+	empty(&e.Malformed)
+	empty(&e.Repairs)
+	empty(&e.Holding)
 	e.Changed, e.CaughtUp, e.Moved, e.Retirable, e.Outdated = false, false, 0, 0, false
 }
 

@@ -80,19 +80,11 @@ func (r *Roster) Heard(p *Peer, epoch uint64) bool {
 
 // Peer returns the member with this id, nil when there is none or it is the machine itself.
 func (r *Roster) Peer(id crdt.Origin) *Peer {
-	lo, hi := 0, len(r.Peers) // by hand: each message asks
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if r.Peers[m].ID < id {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	if lo == len(r.Peers) || r.Peers[lo].ID != id {
+	i, ok := slices.BinarySearchFunc(r.Peers, id, func(p *Peer, id crdt.Origin) int { return cmp.Compare(p.ID, id) })
+	if !ok {
 		return nil
 	}
-	return r.Peers[lo]
+	return r.Peers[i]
 }
 
 // Counts reports whether the peer's acks count for operations of the installed view (R15).

@@ -39,7 +39,6 @@ type Settlement struct {
 // attempt is what is known of one installed view until it is settled.
 type attempt struct {
 	goal  *crdt.Clock          // all that was acknowledged before the installed view, or more; nil: not known yet
-	vain  bool                 // no goal was found, and nothing has changed since
 	lost  bool                 // a majority of some unsettled view is gone
 	told  bool                 // the others know that this replica contains the goal
 	heard map[crdt.Origin]bool // members that have said, under this view, which views they know
@@ -113,7 +112,6 @@ func (t *Settlement) refreshSets() {
 		sets = append(sets, quorum.Resolve(past, t.r.Peer))
 	}
 	t.sets.Replace(t.chain.Complete(), sets)
-	t.attempt.vain = false
 	t.r.NoteAcks()
 }
 
@@ -206,7 +204,6 @@ func (t *Settlement) OnReport(p *replica.Peer, msg *wire.Report) {
 	}
 	if clock != nil {
 		t.reports.Add(p.ID, msg.Epoch, clock)
-		t.attempt.vain = false
 		if msg.Serves {
 			t.r.LearnAcked(p, clock)
 		}
@@ -281,11 +278,8 @@ func (t *Settlement) Settle() {
 	}
 	a := &t.attempt
 	if a.goal == nil {
-		if a.vain {
-			return
-		}
 		goal, ok := t.reports.Find(t.pastSets(), t.chain.Since(), t.r.Cfg.Self)
-		if a.vain = !ok; a.vain {
+		if !ok {
 			return
 		}
 		a.goal, a.lost = goal.Clock, goal.Lost

@@ -45,7 +45,5 @@ func (n *Next) DueAt(t time.Time) {
 //
 //go:noinline
 func (n *Next) sooner(t time.Time) {
-	if n.Due.IsZero() || t.Before(n.Due) {
-		n.Due = t
-	}
+	n.Due = Earliest(n.Due, t)
 }
