@@ -86,15 +86,21 @@ func (g *Gaps) fillWith(p *replica.Peer, todo []push.Group, more bool) (small, o
 
 // Fetch asks a peer for what the peer has and is neither here nor already asked for.
 func (g *Gaps) Fetch(p *replica.Peer, extra *crdt.Clock) {
-	if g.puller.Running() {
-		return // the repair that is running brings it, or the next try does
-	}
-	missing := extra.Minus(g.r.Content()).Minus(&g.wanted)
+	missing := g.Unasked(extra)
 	if missing.Empty() {
 		return
 	}
 	g.wanted.Join(missing)
 	g.r.Send(p, effect.Prompt, &wire.Fetch{Epoch: g.r.View.Epoch, Space: g.r.ID, Dots: missing})
+}
+
+// Unasked returns what of a clock is neither here nor already asked for; nothing while a repair runs:
+// that brings it, or the next try does.
+func (g *Gaps) Unasked(clock *crdt.Clock) *crdt.Clock {
+	if g.puller.Running() {
+		return &crdt.Clock{}
+	}
+	return clock.Minus(g.r.Content()).Minus(&g.wanted)
 }
 
 // AskAgain forgets what was fetched and has not come: it may be fetched again.

@@ -175,7 +175,7 @@ func (x *Linear) OnCompare(p *replica.Peer, msg *wire.Compare) {
 		x.r.Send(p, effect.Prompt, reply)
 		return
 	}
-	x.r.LearnContent(p, &l.Theirs)
+	x.r.LearnContent(p, msg.More) // the rest of Theirs was learned before
 	reply.Known = true
 	if extra := x.r.Acked().Minus(&l.Theirs); !extra.Empty() {
 		reply.Extra = extra

@@ -322,7 +322,10 @@ func (t *Settlement) tellSettled() {
 
 // fetchGoal asks the peers that reported it for what is missing here.
 func (t *Settlement) fetchGoal() {
-	lacks := t.attempt.goal.Minus(t.r.Content())
+	lacks := t.gaps.Unasked(t.attempt.goal)
+	if lacks.Empty() {
+		return // mostly: all of it is on its way
+	}
 	for _, p := range t.r.Peers {
 		if clock := t.reports.Of(p.ID); clock != nil {
 			t.gaps.Fetch(p, lacks.And(clock))
