@@ -76,7 +76,13 @@ func (d Drill) Eventually(t testing.TB, what string, so func() bool) {
 func (d Drill) Renewed(t testing.TB, l locks.Lock, ttl time.Duration) {
 	t.Helper()
 	want := time.Now().Add(ttl - ttl*3/100)
-	d.Eventually(t, "the lease is renewed", func() bool { return !l.Until().Before(want) })
+	d.Eventually(t, "the lease is renewed", func() bool {
+		until := l.Until()
+		if until.Before(time.Now()) {
+			t.Fatal("the lease has ended instead of being renewed")
+		}
+		return !until.Before(want)
+	})
 }
 
 // Told waits for the loss.
