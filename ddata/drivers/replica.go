@@ -127,8 +127,11 @@ func (d *Replica) Step(now time.Time, in replicator.Input) {
 	for _, b := range fx.Persist {
 		d.host.Commit(b)
 	}
+	var encoded wire.Message // mostly several peers get the same
 	for _, e := range fx.Send {
-		d.scratch = wire.Append(d.scratch[:0], e.Msg)
+		if e.Msg != encoded {
+			d.scratch, encoded = wire.Append(d.scratch[:0], e.Msg), e.Msg
+		}
 		d.host.Send(e, d.scratch)
 	}
 	for _, w := range fx.Whole {

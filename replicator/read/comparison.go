@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/replica"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // comparison is one question whether others hold the same state of some keys. It serves all
@@ -25,8 +26,9 @@ type comparison struct {
 	asked []*replica.Peer
 	votes []vote
 
-	told, more *crdt.Clock     // what the peer that was asked last had been told, and the rest of clock
-	retold     []*replica.Peer // the peers that have been told the whole clock
+	question *wire.Compare   // what the peer was asked that was asked last
+	told     *crdt.Clock     // what that peer had been told before
+	retold   []*replica.Peer // the peers that have been told the whole clock
 }
 
 // comparedKey is one key's part of a comparison.
@@ -86,15 +88,12 @@ func count(ops []*operation.Op, key string) (n int) {
 	return n
 }
 
-// without returns the part of the clock that a peer has not been told. Mostly all peers have been told the same.
+// without returns the part of the clock that a peer has not been told.
 func (c *comparison) without(told *crdt.Clock) *crdt.Clock {
 	if told == nil {
 		return c.clock
 	}
-	if c.told != told {
-		c.told, c.more = told, c.clock.Minus(told)
-	}
-	return c.more
+	return c.clock.Minus(told)
 }
 
 func (c *comparison) voted(p *replica.Peer) bool {

@@ -144,15 +144,17 @@ func (x *Linear) untouched(keys []string, dots *crdt.Clock) []bool {
 }
 
 // ask asks a peer. The message has the part of the clock that the peer has not been told
-// yet. If an earlier message was lost, the peer says so.
+// yet: mostly all peers have been told the same. If an earlier message was lost, the peer says so.
 func (x *Linear) ask(p *replica.Peer) {
 	c, l := x.comparing, p.Link(x.r.ID)
-	msg := &wire.Compare{
-		Epoch: x.r.View.Epoch, Space: x.r.ID, ID: c.id, Hash: c.hash, More: c.without(l.Told),
-		Hold: uint32(c.hold.Microseconds()), Keys: c.names,
+	if c.question == nil || c.told != l.Told {
+		c.told, c.question = l.Told, &wire.Compare{
+			Epoch: x.r.View.Epoch, Space: x.r.ID, ID: c.id, Hash: c.hash, More: c.without(l.Told),
+			Hold: uint32(c.hold.Microseconds()), Keys: c.names,
+		}
 	}
 	l.Told = c.clock
-	x.r.Send(p, effect.Prompt, msg)
+	x.r.Send(p, effect.Prompt, c.question)
 }
 
 // OnCompare answers with what counts at one side only. One that has not caught up does not answer

@@ -130,11 +130,10 @@ func (q *Rounds) roundsOut() int {
 // tried for RetryInterval.
 func (q *Rounds) askRound(r *round) {
 	r.sent = true
+	msg := &wire.Ask{Epoch: q.r.View.Epoch, Space: q.r.ID, ID: r.id, Hash: q.r.ContentHash()}
 	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.ToRead) {
 		if r.answer(p) == nil {
-			q.r.Send(p, effect.Prompt, &wire.Ask{
-				Epoch: q.r.View.Epoch, Space: q.r.ID, ID: r.id, Hash: q.r.ContentHash(),
-			})
+			q.r.Send(p, effect.Prompt, msg)
 		}
 	}
 	q.Arm(q.r.Now.Add(q.r.Backoff(r.tries)))
