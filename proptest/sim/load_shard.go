@@ -24,6 +24,7 @@ type shardLoad struct {
 	next map[order]uint64
 	busy map[order]bool // a burst is under way
 
+	again             func() // send
 	rngAsks, rngStops *rand.Rand
 }
 
@@ -33,7 +34,8 @@ func (w *World) startShardLoad() {
 	}
 	l := &shardLoad{w: w, rng: w.rs.Stream("shard load", 0), next: map[order]uint64{}, busy: map[order]bool{},
 		rngAsks: w.rs.Stream("asks", 0), rngStops: w.rs.Stream("stops", 0)}
-	w.after(3*time.Second, nil, l.send)
+	l.again = l.send
+	w.after(3*time.Second, nil, l.again)
 	if w.opt.StopsShards {
 		w.after(5*time.Second, nil, l.stopShards)
 	}
@@ -51,7 +53,7 @@ func (l *shardLoad) send() {
 	if w.now > int64(w.opt.Safety+stall.AfterHeal) {
 		return
 	}
-	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.send)
+	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.again)
 	if len(w.live) == 0 || w.pausedShards {
 		return
 	}

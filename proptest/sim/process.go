@@ -346,27 +346,9 @@ func (p *Process) post(run func()) {
 	p.w.at(p.lastPost, p, run)
 }
 
-// timer is the one timer that a driver arms for its machine.
-type timer struct {
-	due time.Time
-	gen uint64
-}
-
-// arm sets the timer to a machine's deadline, or clears it when that is zero.
-func (p *Process) arm(t *timer, deadline time.Time, fire func()) {
-	if deadline.Equal(t.due) && t.due.IsZero() == deadline.IsZero() {
-		return
+// arm sets a timer to its machine's deadline, or clears it when that is zero.
+func (p *Process) arm(t *clock.Timer, deadline time.Time) {
+	if happens := t.Arm(deadline); happens != nil {
+		p.w.at(p.clock.When(deadline)+random.Between(p.rng, 0, 300_000), p, happens)
 	}
-	t.due = deadline
-	t.gen++
-	if deadline.IsZero() {
-		return
-	}
-	gen := t.gen
-	p.w.at(p.clock.When(deadline)+random.Between(p.rng, 0, 300_000), p, func() {
-		if t.gen == gen {
-			t.due = time.Time{}
-			fire()
-		}
-	})
 }
