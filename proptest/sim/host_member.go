@@ -26,7 +26,6 @@ type memberHost struct {
 	timer *clock.Timer
 	table durable.Table
 	steps int
-	tick  func() // a step that takes none but the time
 
 	view    *view.View // installed last
 	oldest  bool       // of view, counted by the simulator itself
@@ -53,8 +52,7 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	}
 	d.d = drivers.NewMembers(d.m, d, p.Time())
 	d.d.Trace(d.stepped)
-	d.tick = func() { d.step(membership.Tick{}) }
-	d.timer = clock.NewTimer(d.tick)
+	d.timer = clock.NewTimer(func() { d.step(membership.Tick{}) })
 	return d, nil
 }
 
@@ -86,7 +84,7 @@ func (d *memberHost) config(known bool) membership.Config {
 }
 
 func (d *memberHost) start() {
-	d.tick()
+	d.step(membership.Tick{})
 	d.hint()
 }
 

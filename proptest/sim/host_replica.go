@@ -53,8 +53,7 @@ type replicaHost struct {
 	nextCheck int    // the step after which the machine is checked again
 	todo      []step // those that came up while effects were carried out
 	busy      bool
-	tick      func() // a step that takes none but the time
-	probed    bool   // its clients wrote to a majority and read it back after the world healed
+	probed    bool // its clients wrote to a majority and read it back after the world healed
 
 	// What became of its part of the disk later: ruin is why that has kept only kept; there: it has
 	// all.
@@ -84,8 +83,7 @@ func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	}
 	d.d, d.checker = drivers.NewReplica(d.m, d), replicator.NewChecker(d.m)
 	d.d.Trace(d.stepped)
-	d.tick = func() { d.step(replicator.Tick{}) }
-	d.timer = clock.NewTimer(d.tick)
+	d.timer = clock.NewTimer(func() { d.step(replicator.Tick{}) })
 	return d, nil
 }
 
