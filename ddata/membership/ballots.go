@@ -28,6 +28,9 @@ type ballots struct {
 	voter   *voting.Voter
 	granter *voting.Granter
 	arbiter *arbitration.Carrier
+
+	asking func() []joiners.Joiner // joiners that ask now
+	hears  func(view.UID) bool     // reachable
 }
 
 func newBallots(st *step, cfg *Config, rng *rand.Rand, disk *storing, g *gate, p *pulse) *ballots {
@@ -39,6 +42,7 @@ func newBallots(st *step, cfg *Config, rng *rand.Rand, disk *storing, g *gate, p
 		SelfDownAfter: cfg.SelfDownAfter, Defects: cfg.planted,
 	})
 	b.voter = voting.New(cfg.voting(), rng, disk, b.arbiter, b.granter)
+	b.asking, b.hears = func() []joiners.Joiner { return b.joiners.Asking(b.now) }, b.reachable
 	return b
 }
 
@@ -55,12 +59,12 @@ func (c *Config) voting() voting.Config {
 }
 
 // scene is what this node knows of the next view at this moment.
-func (b *ballots) scene() *voting.Scene {
-	return &voting.Scene{
+func (b *ballots) scene() voting.Scene {
+	return voting.Scene{
 		Scene: nextview.Scene{
 			Now: b.now, View: b.in.view, Settled: b.in.settlement.Settled(), Closing: b.in.self.Has(report.Closing),
-			Joiners: func() []joiners.Joiner { return b.joiners.Asking(b.now) },
-			Reports: b.in.reports, Verdicts: &b.in.downs, Reach: b.in.reach, Reachable: b.reachable,
+			Joiners: b.asking,
+			Reports: b.in.reports, Verdicts: &b.in.downs, Reach: b.in.reach, Reachable: b.hears,
 		},
 		Consents: b.in.mayGo(), Parts: b.parting.Begun(),
 	}
@@ -75,7 +79,10 @@ func (b *ballots) reachable(u view.UID) bool {
 }
 
 // leads reports whether it is the turn of this node to propose.
-func (b *ballots) leads() bool { return b.voter.Leads(b.scene()) }
+func (b *ballots) leads() bool {
+	s := b.scene()
+	return b.voter.Leads(&s)
+}
 
 // frozen reports whether this node has accepted a proposal (G2).
 func (b *ballots) frozen() bool { return b.voter.Frozen() }
@@ -102,7 +109,8 @@ func (b *ballots) install() {
 func (b *ballots) advance() *view.View {
 	b.arbiter.Advance(b.arbiterScene())
 	b.takeArbiter()
-	b.voter.Advance(b.scene())
+	s := b.scene()
+	b.voter.Advance(&s)
 	return b.take()
 }
 
@@ -115,22 +123,23 @@ func (b *ballots) on(r Receive) *view.View {
 	s := b.scene()
 	switch msg := r.Msg.(type) {
 	case message.Prepare:
-		b.voter.OnPrepare(s, r.From, msg)
+		b.voter.OnPrepare(&s, r.From, msg)
 	case message.Prepared:
-		b.voter.OnPrepared(s, r.From, msg)
+		b.voter.OnPrepared(&s, r.From, msg)
 	case message.Accept:
-		b.voter.OnAccept(s, r.From, msg)
+		b.voter.OnAccept(&s, r.From, msg)
 	case message.Accepted:
-		b.voter.OnAccepted(s, r.From, msg)
+		b.voter.OnAccepted(&s, r.From, msg)
 	case message.Rejected:
-		b.voter.OnRejected(s, msg)
+		b.voter.OnRejected(&s, msg)
 	}
 	return b.take()
 }
 
 // stored goes on with a proposal that waited for the disk.
 func (b *ballots) stored() *view.View {
-	b.voter.Stored(b.scene())
+	s := b.scene()
+	b.voter.Stored(&s)
 	return b.take()
 }
 
@@ -151,7 +160,7 @@ func (b *ballots) take() *view.View {
 func (b *ballots) arbiterScene() arbitration.Scene {
 	return arbitration.Scene{
 		Now: b.now, View: b.in.view, Reports: b.in.reports, Verdicts: &b.in.downs, Reach: b.in.reach,
-		Reachable: b.reachable,
+		Reachable: b.hears,
 	}
 }
 
@@ -204,7 +213,8 @@ func (b *ballots) saved(in ArbiterSaved) (known, won *view.View) {
 	known, p := b.arbiter.Saved(b.arbiterScene(), in.Err)
 	b.takeArbiter()
 	if p != nil {
-		b.voter.ArbiterPromised(b.scene(), *p)
+		s := b.scene()
+		b.voter.ArbiterPromised(&s, *p)
 		won = b.take()
 	}
 	return known, won

@@ -19,13 +19,16 @@ type leasing struct {
 	in     *cluster
 	votes  *ballots // a frozen acceptor bounds the own vote (V1)
 	holder *nodelease.Holder
+	quorum func(has func(view.UID) bool) bool // of the voters of the installed view
 }
 
 func newLeasing(st *step, cfg *Config, in *cluster, votes *ballots) *leasing {
-	return &leasing{step: st, cfg: cfg, in: in, votes: votes, holder: nodelease.NewHolder(nodelease.Config{
+	l := &leasing{step: st, cfg: cfg, in: in, votes: votes, holder: nodelease.NewHolder(nodelease.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval,
 		Defects: cfg.planted,
 	})}
+	l.quorum = func(has func(view.UID) bool) bool { return cfg.Strategy.Quorum(in.view.Voters, has) }
+	return l
 }
 
 // scene is what the holder of the lease has to know of this moment.
@@ -33,9 +36,7 @@ func (l *leasing) scene() nodelease.Scene {
 	me, listed := l.in.view.Member(l.cfg.UID)
 	stopped := l.in.self.Has(report.Stopped) && !l.cfg.Planted(defect.StoppedHolds)
 	s := nodelease.Scene{
-		Now: l.now, Epoch: l.in.view.Epoch, Voters: l.in.view.Voters, Quorum: func(has func(view.UID) bool) bool {
-			return l.cfg.Strategy.Quorum(l.in.view.Voters, has)
-		},
+		Now: l.now, Epoch: l.in.view.Epoch, Voters: l.in.view.Voters, Quorum: l.quorum,
 		May:    listed && me.Status != view.Joining && !stopped,
 		Speaks: l.votes.speaks() && !l.votes.frozen(),
 	}

@@ -84,7 +84,7 @@ func removeSome(t durable.Table, h *head, origin crdt.Origin, victims []victim) 
 		next.digest = next.digest.Minus(v.hash)
 	}
 	answer := make(chan error, 1)
-	t.Commit(append(rows, next.row()), func(err error) { answer <- err })
+	t.Commit(append(rows, durable.Row{Key: headKey, Value: next.append(nil)}), func(err error) { answer <- err })
 	err := <-answer
 	if err == nil {
 		*h = next

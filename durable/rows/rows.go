@@ -39,7 +39,9 @@ func itemKey(dst []byte, d crdt.Dot) []byte {
 	return binary.BigEndian.AppendUint64(dst, d.Seq)
 }
 
-func markKey(no int) []byte { return binary.BigEndian.AppendUint64([]byte{markRow}, uint64(no)) }
+func markKey(dst []byte, no int) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, markRow), uint64(no))
+}
 
 // What begins the names of the tables that hold replicas: of users' data, and of reserved data.
 const (
@@ -71,42 +73,61 @@ type head struct {
 	digest crdt.Digest
 }
 
-func (h head) row() durable.Row {
-	v := append(make([]byte, 0, 2+digestLen+h.clock.Size()), format, byte(h.counts))
-	v = binary.BigEndian.AppendUint64(v, h.digest[0])
-	v = binary.BigEndian.AppendUint64(v, h.digest[1])
-	return durable.Row{Key: headKey, Value: h.clock.Append(v)}
+// append appends the value of the head row.
+func (h head) append(dst []byte) []byte {
+	dst = append(dst, format, byte(h.counts))
+	dst = binary.BigEndian.AppendUint64(dst, h.digest[0])
+	dst = binary.BigEndian.AppendUint64(dst, h.digest[1])
+	return h.clock.Append(dst)
 }
 
-// Of turns a batch into rows.
+// Of turns a batch into rows. Their keys and values stand one after the other in one piece of memory.
 func Of(b storage.Batch) []durable.Row {
 	rows := make([]durable.Row, 0, len(b.Drop)+len(b.Put)+b.Unmark+2)
-	keys := make([]byte, 0, itemKeyLen*(len(b.Drop)+len(b.Put)))
-	key := func(d crdt.Dot) []byte {
-		at := len(keys)
-		keys = itemKey(keys, d)
-		return keys[at:len(keys):len(keys)]
+	all, at := make([]byte, 0, sizeMax(b)), 0
+	piece := func() []byte { // what was appended since the last one
+		from := at
+		at = len(all)
+		return all[from:at:at]
+	}
+	item := func(d crdt.Dot) []byte {
+		all = itemKey(all, d)
+		return piece()
+	}
+	mark := func(no int) []byte {
+		all = markKey(all, no)
+		return piece()
 	}
 	for _, d := range b.Drop {
-		rows = append(rows, durable.Row{Key: key(d)})
+		rows = append(rows, durable.Row{Key: item(d)})
 	}
-	size := 0
+	for _, it := range b.Put {
+		key := item(it.Dot)
+		all = crdt.AppendItem(append(all, format), it)
+		rows = append(rows, durable.Row{Key: key, Value: piece()})
+	}
+	if b.Mark != nil {
+		key := mark(b.MarkNo)
+		all = b.Mark.Append(append(all, format))
+		rows = append(rows, durable.Row{Key: key, Value: piece()})
+	}
+	for no := range b.Unmark {
+		rows = append(rows, durable.Row{Key: mark(no + 1)})
+	}
+	all = head{b.Counts, b.Clock, b.Digest}.append(all)
+	return append(rows, durable.Row{Key: headKey, Value: piece()})
+}
+
+// sizeMax bounds the bytes of the rows of a batch.
+func sizeMax(b storage.Batch) int {
+	size := itemKeyLen*(len(b.Drop)+len(b.Put)) + markKeyLen*b.Unmark + 2 + digestLen + b.Clock.Size()
 	for _, it := range b.Put {
 		size += 1 + crdt.ItemSizeMax(it)
 	}
-	values := make([]byte, 0, size)
-	for _, it := range b.Put {
-		at := len(values)
-		values = crdt.AppendItem(append(values, format), it)
-		rows = append(rows, durable.Row{Key: key(it.Dot), Value: values[at:len(values):len(values)]})
-	}
 	if b.Mark != nil {
-		rows = append(rows, durable.Row{Key: markKey(b.MarkNo), Value: b.Mark.Append([]byte{format})})
+		size += markKeyLen + 1 + b.Mark.Size()
 	}
-	for no := range b.Unmark {
-		rows = append(rows, durable.Row{Key: markKey(no + 1)})
-	}
-	return append(rows, head{b.Counts, b.Clock, b.Digest}.row())
+	return size
 }
 
 // errEnough ends a load of which the rest is not wanted.

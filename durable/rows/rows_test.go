@@ -206,7 +206,7 @@ func TestDamageIsFound(t *testing.T) {
 			return r
 		}},
 		{"a mark of no batch", "none of a replica's", func(*testing.T, *writer) durable.Row {
-			return durable.Row{Key: markKey(1), Value: (&crdt.Clock{}).Append([]byte{format})}
+			return durable.Row{Key: markKey(nil, 1), Value: (&crdt.Clock{}).Append([]byte{format})}
 		}},
 		{"a head cut short", "too few", func(t *testing.T, w *writer) durable.Row {
 			r := whole(headKey)(t, w)
@@ -428,7 +428,7 @@ func FuzzRows(f *testing.F) {
 	for counts := range byte(3) { // a batch in parts: with a mark, and with a row that does not count
 		torn := bytes.Clone(seeds[0].Value)
 		torn[1] = counts
-		f.Add(seeds[0].Key, torn, markKey(1), w.rep.Store().Clock().Append([]byte{format}))
+		f.Add(seeds[0].Key, torn, markKey(nil, 1), w.rep.Store().Clock().Append([]byte{format}))
 		f.Add(seeds[0].Key, torn, itemKey(nil, crdt.Dot{Origin: 7, Seq: 7}), seeds[1].Value)
 	}
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte) {

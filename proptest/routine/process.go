@@ -46,6 +46,7 @@ type routine struct {
 	next  func() (struct{}, bool) // runs it until it waits, or its function has returned
 	stop  func()
 	yield func(struct{}) bool
+	goOn  func() // after Look has found something for it
 
 	fn     func() // nil: it is idle
 	active bool   // it runs, or it has entered the process anew and waits for that
@@ -71,15 +72,20 @@ func (p *Process) Enter(fn func()) {
 	if n := len(p.idle); n > 0 {
 		r, p.idle = p.idle[n-1], p.idle[:n-1]
 	} else {
-		r = newRoutine()
+		r = p.newRoutine()
 		p.all = append(p.all, r)
 	}
 	r.fn = fn
 	p.resume(r)
 }
 
-func newRoutine() *routine {
+func (p *Process) newRoutine() *routine {
 	r := &routine{}
+	r.goOn = func() {
+		if !p.killed {
+			p.resume(r)
+		}
+	}
 	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
 		r.yield = yield
 		for {
@@ -141,13 +147,8 @@ func (p *Process) Look() {
 			kept++
 			continue
 		}
-		r := k.r
-		r.got = got
-		p.line.Soon(func() {
-			if !p.killed {
-				p.resume(r)
-			}
-		})
+		k.r.got = got
+		p.line.Soon(k.r.goOn)
 	}
 	clear(p.parked[kept:])
 	p.parked = p.parked[:kept]

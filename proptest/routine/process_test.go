@@ -215,6 +215,26 @@ func TestContextEndsByVirtualTime(t *testing.T) {
 	}
 }
 
+// TestContextEndsUnseen: what begins to wait for a context that has ended goes on at once, and hears why.
+func TestContextEndsUnseen(t *testing.T) {
+	w := routine.NewWorld(1)
+	defer w.End()
+	p := w.NewProcess()
+	expired, release := p.WithTimeout(context.Background(), time.Minute)
+	w.Run(2 * time.Minute)
+	release() // too late to change anything
+	cancelled, cancel := p.WithTimeout(context.Background(), time.Minute)
+	cancel()
+	w.Run(2 * time.Minute) // its time would have come
+	for want, ctx := range map[error]context.Context{context.DeadlineExceeded: expired, context.Canceled: cancelled} {
+		waits := true
+		p.Enter(func() { p.Await(ctx.Done(), nil, nil); waits = false })
+		if waits || ctx.Err() != want || context.Cause(ctx) != want {
+			t.Errorf("%v: waits %t, ended with %v because of %v", want, waits, ctx.Err(), context.Cause(ctx))
+		}
+	}
+}
+
 func TestPanicTellsWhere(t *testing.T) {
 	w := routine.NewWorld(1)
 	defer w.End()

@@ -35,7 +35,7 @@ func (d *typeHost) newEntity(c *handlers.Context) sharding.Entity[handlers.Messa
 func (e *entity) Receive(c *handlers.Context, m handlers.Message) error {
 	d, w := e.d, e.d.p.w
 	h := d.hostingOf(protocol.ShardID(c.Shard()))
-	defer e.begins(h)()
+	defer e.ends(e.begins(h))
 	if e.ended {
 		w.violate("nothing after the stop", "%v has T%d/%s handle a message after its Stop", d.p, d.index, e.id)
 	}
@@ -77,7 +77,7 @@ func (e *entity) pause(c *handlers.Context, after time.Duration, rest func(*hand
 	goOn := func() {
 		a.Continue(func(c *handlers.Context) error {
 			l.running, l.waiting = l.running-1, l.waiting-1
-			defer e.begins(h)()
+			defer e.ends(e.begins(h))
 			return rest(c)
 		})
 	}
@@ -89,8 +89,8 @@ func (e *entity) pause(c *handlers.Context, after time.Duration, rest func(*hand
 	return true
 }
 
-// begins notes that a handler of the entity begins, and returns what notes its end.
-func (e *entity) begins(h *hosting) (ends func()) {
+// begins notes that a handler of the entity begins, for ends.
+func (e *entity) begins(h *hosting) *life {
 	d, w := e.d, e.d.p.w
 	d.checkAlone(h, e.id, true)
 	d.checkLease(h.shard, e.id)
@@ -99,16 +99,19 @@ func (e *entity) begins(h *hosting) (ends func()) {
 	if l.running++; l.running > 1 {
 		w.violate("one handler at a time", "%v runs two handlers of T%d/%s", d.p, d.index, e.id)
 	}
-	return func() {
-		l.running--
-		l.used = w.now
-	}
+	return l
+}
+
+// ends notes the end of a handler.
+func (e *entity) ends(l *life) {
+	l.running--
+	l.used = e.d.p.w.now
 }
 
 // Stop implements sharding.Stopper. It takes time, as handlers do.
 func (e *entity) Stop(c *handlers.Context) error {
 	d, w := e.d, e.d.p.w
-	defer e.begins(d.hostingOf(protocol.ShardID(c.Shard())))()
+	defer e.ends(e.begins(d.hostingOf(protocol.ShardID(c.Shard()))))
 	if e.ended {
 		w.violate("nothing after the stop", "%v stops T%d/%s twice", d.p, d.index, e.id)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/sim/clock"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -22,10 +23,9 @@ type memberHost struct {
 	p     *Process
 	d     *drivers.Members
 	m     *membership.Machine
-	timer timer
+	timer *clock.Timer
 	table durable.Table
 	steps int
-	tick  func() // a step that takes none but the time
 
 	view    *view.View // installed last
 	oldest  bool       // of view, counted by the simulator itself
@@ -52,7 +52,7 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	}
 	d.d = drivers.NewMembers(d.m, d, p.Time())
 	d.d.Trace(d.stepped)
-	d.tick = func() { d.step(membership.Tick{}) }
+	d.timer = clock.NewTimer(func() { d.step(membership.Tick{}) })
 	return d, nil
 }
 
@@ -84,7 +84,7 @@ func (d *memberHost) config(known bool) membership.Config {
 }
 
 func (d *memberHost) start() {
-	d.tick()
+	d.step(membership.Tick{})
 	d.hint()
 }
 
@@ -92,7 +92,7 @@ func (d *memberHost) start() {
 func (d *memberHost) step(in membership.Input) {
 	d.d.Step(d.p.Time(), in)
 	if d.p.alive {
-		d.p.arm(&d.timer, d.m.Deadline(), d.tick)
+		d.p.arm(d.timer, d.m.Deadline())
 	}
 }
 
@@ -159,7 +159,11 @@ func (d *memberHost) Disconnect() {
 
 // Send implements drivers.MembersHost.
 func (d *memberHost) Send(e message.Envelope, payload []byte) {
-	d.p.effect(func() { d.send(e, payload) })
+	if d.p.acts() {
+		d.send(e, payload)
+	} else {
+		d.p.halt.keep(func() { d.send(e, payload) })
+	}
 }
 
 func (d *memberHost) send(e message.Envelope, payload []byte) {

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/coterie-go/coterie/proptest/sim/clock"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/network"
@@ -42,7 +43,7 @@ type replicaHost struct {
 	installed *view.View // installed last
 	joined    int64      // when the first was; 0: none was
 	settled   view.Epoch // as the driver has told it
-	timer     timer
+	timer     *clock.Timer
 	table     durable.Table
 	stored    *crdt.Clock // what the disk has said that it has
 	nextID    uint64
@@ -52,8 +53,7 @@ type replicaHost struct {
 	nextCheck int    // the step after which the machine is checked again
 	todo      []step // those that came up while effects were carried out
 	busy      bool
-	tick      func() // a step that takes none but the time
-	probed    bool   // its clients wrote to a majority and read it back after the world healed
+	probed    bool // its clients wrote to a majority and read it back after the world healed
 
 	// What became of its part of the disk later: ruin is why that has kept only kept; there: it has
 	// all.
@@ -83,7 +83,7 @@ func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	}
 	d.d, d.checker = drivers.NewReplica(d.m, d), replicator.NewChecker(d.m)
 	d.d.Trace(d.stepped)
-	d.tick = func() { d.step(replicator.Tick{}) }
+	d.timer = clock.NewTimer(func() { d.step(replicator.Tick{}) })
 	return d, nil
 }
 
@@ -116,7 +116,16 @@ func (s step) take(d *replicaHost) {
 	if now := d.p.Time(); s.done == nil {
 		d.d.Step(now, s.in)
 	} else {
-		d.d.Call(now, s.id, s.in, func(r effect.Result) { d.p.effect(func() { s.done(r) }) }, nil)
+		d.d.Call(now, s.id, s.in, func(r effect.Result) { s.answer(d.p, r) }, nil)
+	}
+}
+
+// answer gives the result to the caller.
+func (s step) answer(p *Process, r effect.Result) {
+	if p.acts() {
+		s.done(r)
+	} else {
+		p.halt.keep(func() { s.done(r) })
 	}
 }
 
@@ -146,7 +155,7 @@ func (d *replicaHost) run(s step) {
 	}
 	d.busy, d.todo = false, d.todo[:0]
 	if d.p.alive {
-		d.p.arm(&d.timer, d.m.Deadline(), d.tick)
+		d.p.arm(d.timer, d.m.Deadline())
 	}
 }
 
@@ -303,17 +312,24 @@ func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(effect.Chan
 }
 
 // Commit implements drivers.ReplicaHost.
-func (d *replicaHost) Commit(b storage.Batch) { d.p.effect(func() { d.commit(&b) }) }
+func (d *replicaHost) Commit(b storage.Batch) {
+	if d.p.acts() {
+		d.commit(b)
+	} else {
+		d.p.halt.keep(func() { d.commit(b) })
+	}
+}
 
-func (d *replicaHost) commit(b *storage.Batch) {
+func (d *replicaHost) commit(b storage.Batch) {
 	if b.Counts != storage.AllRows {
 		d.p.w.counts.Parts++
 	}
-	d.p.slot.disk.Commit(d.p, d.table, rows.Of(*b), func(err error) {
+	id, all := b.ID, b.Clock
+	d.p.slot.disk.Commit(d.p, d.table, rows.Of(b), func(err error) {
 		if err == nil {
-			d.stored = b.Clock
+			d.stored = all
 		}
-		d.step(replicator.Persisted{ID: b.ID, Err: err})
+		d.step(replicator.Persisted{ID: id, Err: err})
 	})
 }
 
@@ -327,23 +343,11 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
 			len(payload), e.To, most, e.Msg)
 	}
-	to, lane := uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy)
+	to, lane := uint64(e.To), packets.LaneOf(e.Lane, w.opt.PromptLossy)
 	if p.acts() {
 		w.net.Send(p, to, lane, network.ToReplica, d.channel, payload)
 	} else {
 		own := bytes.Clone(payload)
 		p.halt.keep(func() { w.net.Send(p, to, lane, network.ToReplica, d.channel, own) })
 	}
-}
-
-// laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
-// way: order there is a matter of speed.
-func laneOf(l effect.Lane, promptLossy bool) network.Lane {
-	switch {
-	case l == effect.Bulk:
-		return network.Bulk
-	case promptLossy:
-		return network.Control
-	}
-	return network.Data
 }

@@ -28,6 +28,7 @@ type load struct {
 	bulk   *rand.Rand // draws large groups
 	l      *history.History
 	tidy   tidyLoad
+	again  func() // next
 }
 
 func (w *World) startLoad() {
@@ -36,7 +37,7 @@ func (w *World) startLoad() {
 		l := &load{
 			w: w, role: s.role, rng: stream("load"), linear: stream("linear"), bulk: stream("bulk"), l: s.history,
 		}
-		l.tidy = tidyLoad{l, stream("tidy")}
+		l.tidy, l.again = tidyLoad{l, stream("tidy")}, l.next
 		if w.opt.WriteGap > 0 {
 			w.after(2*time.Second, nil, l.next)
 		}
@@ -77,7 +78,7 @@ func (l *load) next() {
 	if w.now > int64(w.opt.Safety+stall.AfterHeal) {
 		return
 	}
-	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.WriteGap))+1, nil, l.next)
+	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.WriteGap))+1, nil, l.again)
 	if len(w.live) == 0 {
 		return
 	}

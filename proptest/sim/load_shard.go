@@ -2,9 +2,9 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/handlers"
@@ -19,21 +19,30 @@ import (
 // shardLoad is the clients of entities: they send numbered messages from random processes, and
 // passivate entities.
 type shardLoad struct {
-	w    *World
-	rng  *rand.Rand
-	next map[order]uint64
-	busy map[order]bool // a burst is under way
+	w       *World
+	rng     *rand.Rand
+	clients map[order]*client
 
+	again             func() // send
 	rngAsks, rngStops *rand.Rand
+}
+
+// client sends to one entity from one process.
+type client struct {
+	entity protocol.EntityID
+	shard  protocol.ShardID
+	last   uint64 // number of the last message
+	busy   bool   // a burst is under way
 }
 
 func (w *World) startShardLoad() {
 	if w.opt.Shards == 0 {
 		return
 	}
-	l := &shardLoad{w: w, rng: w.rs.Stream("shard load", 0), next: map[order]uint64{}, busy: map[order]bool{},
+	l := &shardLoad{w: w, rng: w.rs.Stream("shard load", 0), clients: map[order]*client{},
 		rngAsks: w.rs.Stream("asks", 0), rngStops: w.rs.Stream("stops", 0)}
-	w.after(3*time.Second, nil, l.send)
+	l.again = l.send
+	w.after(3*time.Second, nil, l.again)
 	if w.opt.StopsShards {
 		w.after(5*time.Second, nil, l.stopShards)
 	}
@@ -51,7 +60,7 @@ func (l *shardLoad) send() {
 	if w.now > int64(w.opt.Safety+stall.AfterHeal) {
 		return
 	}
-	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.send)
+	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.again)
 	if len(w.live) == 0 || w.pausedShards {
 		return
 	}
@@ -60,7 +69,7 @@ func (l *shardLoad) send() {
 	if !d.usable() {
 		return
 	}
-	id := protocol.EntityID(fmt.Sprintf("x%d", l.draw()))
+	id := protocol.EntityID("x" + strconv.Itoa(l.draw()))
 	if w.shardChecker.rest(home{d.index, protocol.ShardOf(id, w.opt.Shards)}).quiet {
 		return
 	}
@@ -99,29 +108,33 @@ func (l *shardLoad) draw() int {
 // does not overtake what it has sent there before.
 func (l *shardLoad) burst(d *typeHost, id protocol.EntityID, n int) {
 	k := order{d.p.uid, d.index, id}
-	if l.busy[k] {
+	c := l.clients[k]
+	if c == nil {
+		c = &client{entity: id, shard: protocol.ShardOf(id, l.w.opt.Shards)}
+		l.clients[k] = c
+	}
+	if c.busy {
 		return
 	}
-	l.busy[k] = true
+	c.busy = true
 	asks := random.Chance(l.rngAsks, l.w.opt.Asks)
 	d.p.rt.Enter(func() {
-		defer delete(l.busy, k)
+		defer func() { c.busy = false }()
 		for range n {
 			if d.p.node.reason != nil || !d.p.alive {
 				return
 			}
-			l.one(d, k, asks)
+			l.one(d, c, asks)
 		}
 	})
 }
 
 // one tells or asks one message, and notes what became of that.
-func (l *shardLoad) one(d *typeHost, k order, asks bool) {
+func (l *shardLoad) one(d *typeHost, c *client, asks bool) {
 	w, p := l.w, d.p
-	l.next[k]++
+	c.last++
 	m := &tell{
-		id: len(w.tells), typ: d.index, shard: protocol.ShardOf(k.entity, w.opt.Shards), entity: k.entity, from: p,
-		seq: l.next[k], at: w.now,
+		id: len(w.tells), typ: d.index, shard: c.shard, entity: c.entity, from: p, seq: c.last, at: w.now,
 	}
 	w.tells = append(w.tells, m)
 	w.shardChecker.mailOf(m.typ, m.entity).sent++
@@ -138,17 +151,17 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 		}
 	}()
 	if !asks {
-		err := d.region.Tell(ctx, string(k.entity), handlers.Note(m.id))
+		err := d.region.Tell(ctx, string(c.entity), handlers.Note(m.id))
 		returned = true
 		if err != nil {
 			w.notTaken(m, err)
-			l.next[k]-- // it has no place in the order
+			c.last-- // it has no place in the order
 		}
 		return
 	}
 	began := p.Time()
 	d.questions.asked++
-	got, err := sharding.Ask(ctx, d.region.Ref(string(k.entity)), handlers.Query(m.id))
+	got, err := sharding.Ask(ctx, d.region.Ref(string(c.entity)), handlers.Query(m.id))
 	returned = true
 	w.asked(m, got, err, p.Time().Sub(began))
 }
@@ -184,7 +197,7 @@ func (l *shardLoad) probe() {
 				continue
 			}
 			for i := range w.opt.Shards * options.EntitiesPerShard {
-				id := protocol.EntityID(fmt.Sprintf("x%d", i))
+				id := protocol.EntityID("x" + strconv.Itoa(i))
 				l.burst(d, id, 1)
 				if d.t.Remember.Entities && l.rngStops.IntN(4) == 0 {
 					w.after(2*time.Second, p, func() { l.passivate(d, id) })

@@ -14,9 +14,9 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/clock"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/network"
-	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
+	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -102,14 +102,6 @@ func (p *Process) Time() time.Time {
 	return p.clock.Read(p.w.now)
 }
 
-// drift is by how much clocks deviate at most, or what is planted.
-func (w *World) drift() float64 {
-	if w.planted.Apart {
-		return options.TooFarApart
-	}
-	return w.opt.ClockDrift
-}
-
 // startProcess boots a new incarnation on a slot. If the disk cannot be read, no process comes to
 // be, and a supervisor tries again.
 func (w *World) startProcess(s *Slot) {
@@ -120,7 +112,7 @@ func (w *World) startProcess(s *Slot) {
 	if w.opt.Extreme {
 		draw = clock.DrawExtreme
 	}
-	p.clock = draw(p.rng, w.drift(), w.opt.WallSkew)
+	p.clock = draw(p.rng, w.planted.Drift(w.opt.ClockDrift), w.opt.WallSkew)
 	id = uint64(view.DrawUID(p.Time(), s.least, id))
 	p.uid = id
 	w.operator.leases.Start(id)
@@ -138,7 +130,7 @@ func (w *World) startProcess(s *Slot) {
 	w.trace.Tell(story.Started, p, "START uid=%x %v", id, &p.clock)
 	p.mem.start()
 	for _, r := range p.reps {
-		r.tick()
+		r.step(replicator.Tick{})
 	}
 	p.startTypes()
 	w.kept.start(p)
@@ -346,27 +338,9 @@ func (p *Process) post(run func()) {
 	p.w.at(p.lastPost, p, run)
 }
 
-// timer is the one timer that a driver arms for its machine.
-type timer struct {
-	due time.Time
-	gen uint64
-}
-
-// arm sets the timer to a machine's deadline, or clears it when that is zero.
-func (p *Process) arm(t *timer, deadline time.Time, fire func()) {
-	if deadline.Equal(t.due) && t.due.IsZero() == deadline.IsZero() {
-		return
+// arm sets a timer to its machine's deadline, or clears it when that is zero.
+func (p *Process) arm(t *clock.Timer, deadline time.Time) {
+	if happens := t.Arm(deadline); happens != nil {
+		p.w.at(p.clock.When(deadline)+random.Between(p.rng, 0, 300_000), p, happens)
 	}
-	t.due = deadline
-	t.gen++
-	if deadline.IsZero() {
-		return
-	}
-	gen := t.gen
-	p.w.at(p.clock.When(deadline)+random.Between(p.rng, 0, 300_000), p, func() {
-		if t.gen == gen {
-			t.due = time.Time{}
-			fire()
-		}
-	})
 }

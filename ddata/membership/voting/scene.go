@@ -20,7 +20,8 @@ type Scene struct {
 
 // quorum asks a strategy about the voters of the view.
 func (s *Scene) quorum(strategy downing.Strategy) paxos.Quorum {
-	return func(has func(view.UID) bool) bool { return strategy.Quorum(s.View.Voters, has) }
+	voters := s.View.Voters
+	return func(has func(view.UID) bool) bool { return strategy.Quorum(voters, has) }
 }
 
 // finishAt returns when this node finishes what keeps a voter frozen; false = nothing does, or it

@@ -48,3 +48,32 @@ func TestSuspend(t *testing.T) {
 		t.Errorf("%v is shown after a jump", now)
 	}
 }
+
+// TestTimer: only the latest Arm fires, once, and the timer can be armed again from there.
+func TestTimer(t *testing.T) {
+	fired := 0
+	timer := NewTimer(func() { fired++ })
+	at := func(d time.Duration) time.Time { return instant(epochWall, int64(d)) }
+	first := timer.Arm(at(1))
+	if timer.Arm(at(1)) != nil {
+		t.Error("it is armed twice for one deadline")
+	}
+	second := timer.Arm(at(2))
+	if first(); fired != 0 {
+		t.Error("it fires for an earlier deadline")
+	}
+	third := timer.Arm(at(3)) // in the memory of the first
+	if second(); fired != 0 {
+		t.Error("it fires for an earlier deadline")
+	}
+	if third(); fired != 1 {
+		t.Errorf("it has fired %d times", fired)
+	}
+	fourth := timer.Arm(at(3)) // the same deadline, after it has fired
+	if timer.Arm(time.Time{}) != nil {
+		t.Error("something is to happen for no deadline")
+	}
+	if fourth(); fired != 1 {
+		t.Error("it fires after it was cleared")
+	}
+}

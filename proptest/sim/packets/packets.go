@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/reminded"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/wire"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -113,4 +114,16 @@ func keysOf(m wire.Message) (keys []string) {
 		return slices.Clone(m.Keys)
 	}
 	return keys
+}
+
+// LaneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
+// way: order there is a matter of speed.
+func LaneOf(l effect.Lane, promptLossy bool) network.Lane {
+	switch {
+	case l == effect.Bulk:
+		return network.Bulk
+	case promptLossy:
+		return network.Control
+	}
+	return network.Data
 }

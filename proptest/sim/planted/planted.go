@@ -460,6 +460,14 @@ func (d *Defects) Delay(least time.Duration) time.Duration {
 	return least
 }
 
+// Drift is by how much clocks deviate at most, or what is planted.
+func (d *Defects) Drift(most float64) float64 {
+	if d.Apart {
+		return options.TooFarApart
+	}
+	return most
+}
+
 // Retry is the pause between two tries to take a lease, or what is planted: longer than a healed
 // world may wait for anything.
 func (d *Defects) Retry(pause time.Duration) time.Duration {

@@ -76,23 +76,23 @@ func (o *outbox) flush(e *env, sr *store) {
 	o.flushWrites(sr)
 	e.fx.Send = append(e.fx.Send, o.messages...)
 	o.flushBegins(e)
-	for _, to := range slices.Sorted(maps.Keys(o.hosts)) {
-		for part := range slices.Chunk(o.hosts[to], protocol.BatchMax) {
-			e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: protocol.HostShards{Shards: part}})
-		}
-	}
-	for _, to := range slices.Sorted(maps.Keys(o.homes)) {
-		for part := range slices.Chunk(o.homes[to], protocol.BatchMax) {
-			e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: protocol.Homes{Sure: true, Entries: part}})
-		}
-	}
-	o.flushShards(e, o.rests, func(part []protocol.ShardID) protocol.Message { return protocol.AtRest{Shards: part} })
-	o.flushShards(e, o.ends, func(part []protocol.ShardID) protocol.Message { return protocol.Ended{Shards: part} })
+	flushParts(e, o.hosts, func(part []protocol.ShardToken) protocol.Message {
+		return protocol.HostShards{Shards: part}
+	})
+	flushParts(e, o.homes, func(part []protocol.Entry) protocol.Message {
+		return protocol.Homes{Sure: true, Entries: part}
+	})
+	flushParts(e, o.rests, func(part []protocol.ShardID) protocol.Message { return protocol.AtRest{Shards: part} })
+	flushParts(e, o.ends, func(part []protocol.ShardID) protocol.Message { return protocol.Ended{Shards: part} })
 	*o = outbox{puts: o.puts}
 }
 
-func (o *outbox) flushShards(e *env, of map[protocol.UID][]protocol.ShardID,
-	say func([]protocol.ShardID) protocol.Message) {
+// flushParts says what was gathered for each receiver, in as many messages as that needs. Most Steps have gathered
+// nothing.
+func flushParts[T any](e *env, of map[protocol.UID][]T, say func([]T) protocol.Message) {
+	if len(of) == 0 {
+		return
+	}
 	for _, to := range slices.Sorted(maps.Keys(of)) {
 		for part := range slices.Chunk(of[to], protocol.BatchMax) {
 			e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: say(part)})
