@@ -22,6 +22,7 @@ type Keys struct {
 // rule gives keys a time, and has the keys that it rules over by the time of their last change.
 type rule struct {
 	pattern     string
+	names       keyspace.Patterns // the pattern
 	after       time.Duration
 	first, last *entry
 }
@@ -38,7 +39,7 @@ type entry struct {
 func New(after map[string]time.Duration) Keys {
 	k := Keys{exact: map[string]*rule{}, keys: map[string]*entry{}}
 	for pattern, d := range after { // order: sorted below
-		k.rules = append(k.rules, &rule{pattern: pattern, after: d})
+		k.rules = append(k.rules, &rule{pattern: pattern, names: keyspace.NewPatterns([]string{pattern}), after: d})
 	}
 	slices.SortFunc(k.rules, func(a, b *rule) int {
 		return cmp.Or(cmp.Compare(len(b.pattern), len(a.pattern)), cmp.Compare(a.pattern, b.pattern))
@@ -69,7 +70,7 @@ func (k *Keys) ruleOf(key string) *rule {
 		return r
 	}
 	for _, r := range k.globs {
-		if keyspace.Match(r.pattern, key) {
+		if r.names.Match(key) {
 			return r
 		}
 	}

@@ -30,6 +30,7 @@ type Settlement struct {
 	restart func() // asks anew what quorums are asked: they have changed
 
 	chain   quorum.Chain
+	pasts   []quorum.Set[crdt.Origin] // of the unsettled views, the newest first
 	reports quorum.Reports
 	sets    quorum.Joint[*replica.Peer] // whose quorums count
 	attempt attempt
@@ -76,7 +77,7 @@ func (t *Settlement) Deadline() time.Time { return t.at }
 // Leave forgets everything, when this replica is no member any more.
 func (t *Settlement) Leave() {
 	t.chain, t.reports, t.attempt, t.at = quorum.Chain{}, quorum.Reports{}, attempt{}, time.Time{}
-	t.sets = quorum.Joint[*replica.Peer]{}
+	t.pasts, t.sets = nil, quorum.Joint[*replica.Peer]{}
 }
 
 // Check returns a broken invariant.
@@ -87,13 +88,13 @@ func (t *Settlement) Check() error {
 	return t.chain.Check()
 }
 
-// pastSets returns the sets of the unsettled views, the newest first.
-func (t *Settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
+// refreshPasts recomputes the sets of the unsettled views.
+func (t *Settlement) refreshPasts() {
 	self, others := quorum.Member{ID: t.r.Cfg.Self, Disk: t.r.Cfg.Disk}, t.r.Members()
+	t.pasts = nil
 	for _, past := range t.chain.Pasts() {
-		out = append(out, quorum.SetOf(past, self, others))
+		t.pasts = append(t.pasts, quorum.SetOf(past, self, others))
 	}
-	return out
 }
 
 // refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has
@@ -108,7 +109,8 @@ func (t *Settlement) refreshSets() {
 		}
 	}
 	sets := []quorum.Set[*replica.Peer]{newest}
-	for _, past := range t.pastSets() {
+	t.refreshPasts()
+	for _, past := range t.pasts {
 		sets = append(sets, quorum.Resolve(past, t.r.Peer))
 	}
 	t.sets.Replace(t.chain.Complete(), sets)
@@ -258,7 +260,8 @@ func (t *Settlement) becomeSettled(epoch uint64) {
 // majorityLost reports whether of some view that was unsettled so far less is left than every
 // majority of it must meet.
 func (t *Settlement) majorityLost(epoch uint64) bool {
-	return slices.ContainsFunc(t.pastSets(), func(v quorum.Set[crdt.Origin]) bool {
+	t.refreshPasts() // the view may be new
+	return slices.ContainsFunc(t.pasts, func(v quorum.Set[crdt.Origin]) bool {
 		return v.Epoch < epoch && v.MajorityGone()
 	})
 }
@@ -272,13 +275,13 @@ func (t *Settlement) Settle() {
 	if t.maybeFill(); !t.chain.Complete() {
 		return
 	}
-	if len(t.chain.Pasts()) == 0 {
+	if len(t.pasts) == 0 {
 		t.becomeSettled(t.r.View.Epoch) // the voters are those of a settled view
 		return
 	}
 	a := &t.attempt
 	if a.goal == nil {
-		goal, ok := t.reports.Find(t.pastSets(), t.chain.Since(), t.r.Cfg.Self)
+		goal, ok := t.reports.Find(t.pasts, t.chain.Since(), t.r.Cfg.Self)
 		if !ok {
 			return
 		}
