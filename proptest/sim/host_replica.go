@@ -21,6 +21,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/packets"
 	"github.com/coterie-go/coterie/proptest/sim/sights"
+	"github.com/coterie-go/coterie/proptest/sim/sums"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -39,9 +40,11 @@ type replicaHost struct {
 	d         *drivers.Replica
 	m         *replicator.Machine
 	checker   *replicator.Checker
-	installed *view.View // installed last
-	joined    int64      // when the first was; 0: none was
-	settled   view.Epoch // as the driver has told it
+	judges    []replicaChecker
+	shown     [keyspace.Count]sums.Shown // to one of them
+	installed *view.View                 // installed last
+	joined    int64                      // when the first was; 0: none was
+	settled   view.Epoch                 // as the driver has told it
 	timer     timer
 	table     durable.Table
 	stored    *crdt.Clock // what the disk has said that it has
@@ -65,7 +68,7 @@ var _ drivers.ReplicaHost = (*replicaHost)(nil)
 
 func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	d := &replicaHost{
-		p: p, set: set, channel: transport.ChannelOf(set.Channel()),
+		p: p, set: set, channel: transport.ChannelOf(set.Channel()), judges: p.w.checkers.stepped[set],
 		table: p.slot.disk.Table(rows.Table(set)), subs: map[uint64]func(effect.Change){}, sights: sights.Sights{},
 	}
 	loaded, err := rows.Load(d.table)
@@ -139,7 +142,7 @@ func (d *replicaHost) run(s step) {
 				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
 		}
 		if d.p.alive {
-			for _, j := range d.p.w.checkers.stepped {
+			for _, j := range d.judges {
 				j.stepped(d.p.w, d)
 			}
 		}
