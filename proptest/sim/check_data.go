@@ -173,31 +173,17 @@ func finishSet(w *World, r *replicaHost, b *history.Set) {
 // equalChecker holds the replicas of some data to: equal clocks, equal digests, equal items.
 type equalChecker struct {
 	set      keyspace.Dataset
-	seen     [2]map[[2]uint64]sighting
+	seen     [keyspace.Count]sums.Sightings
 	steps    int
 	nextDeep int // the step from which the items are looked at again
-	buf      []byte
 }
 
-// sighting is what one replica held at a clock. There are very many: the collector does not look into them.
-type sighting struct {
-	who    uint64 // uid of its process
-	digest crdt.Digest
-	items  uint64 // hash; 0: not taken
-}
-
-func newEqualChecker(set keyspace.Dataset) *equalChecker {
-	return &equalChecker{set: set, seen: [2]map[[2]uint64]sighting{{}, {}}}
-}
-
-func (*equalChecker) name() string { return "equal" }
+func (*equalChecker) name() string           { return "equal" }
+func (j *equalChecker) of() keyspace.Dataset { return j.set }
 
 // stepped looks at a replica after some of its steps; at every item the more rarely the more there are, so that the
 // cost of a step is bounded. That a digest is the one of its items the replica's own check finds after each step.
 func (j *equalChecker) stepped(w *World, r *replicaHost) {
-	if r.set != j.set {
-		return
-	}
 	if j.steps++; j.steps%4 != 0 {
 		return
 	}
@@ -211,21 +197,14 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 
 func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 	for space := range j.seen {
-		clock, digest := r.m.Content(keyspace.Space(space))
-		now := sighting{who: r.p.uid, digest: digest}
+		var all *crdt.Snapshot
 		if deep {
-			now.items = sums.Items(r.m.Snapshot(keyspace.Space(space)))
+			all = r.m.Snapshot(keyspace.Space(space))
 		}
-		at := sums.Clock(clock, &j.buf)
-		was, ok := j.seen[space][at]
-		if !ok || was.items == 0 && deep && was.digest == now.digest {
-			j.seen[space][at] = now
-			continue
-		}
-		if was.digest != now.digest || deep && was.items != now.items {
-			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v",
-				r, keyspace.Space(space), now.digest,
-				now.items, was.digest, was.items, w.procs[was.who], clock)
+		clock, digest := r.m.Content(keyspace.Space(space))
+		if other, is := j.seen[space].Look(r.p.uid, clock, digest, all); is != "" {
+			w.violate("equal clocks", "%v space %v: %s at %v, at the same clock %v",
+				r, keyspace.Space(space), is, w.procs[other], clock)
 		}
 	}
 }
@@ -271,8 +250,9 @@ func newOriginChecker(set keyspace.Dataset) *originChecker {
 	return &originChecker{set: set, judges: map[view.ClusterID]*[keyspace.Count]origins.Judge{}}
 }
 
-func (*originChecker) name() string        { return "origins" }
-func (*originChecker) settled(*World) bool { return true }
+func (*originChecker) name() string           { return "origins" }
+func (j *originChecker) of() keyspace.Dataset { return j.set }
+func (*originChecker) settled(*World) bool    { return true }
 
 // took takes the view that a replica has installed.
 func (j *originChecker) took(w *World, r *replicaHost, v replica.View) {
@@ -301,7 +281,7 @@ func (j *originChecker) took(w *World, r *replicaHost, v replica.View) {
 }
 
 func (j *originChecker) stepped(w *World, r *replicaHost) {
-	if r.set != j.set || r.installed == nil || !r.m.CaughtUp() {
+	if r.installed == nil || !r.m.CaughtUp() {
 		return
 	}
 	of := j.judges[r.installed.Cluster]

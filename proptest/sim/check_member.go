@@ -23,7 +23,7 @@ func newJudges(w *World) []checker {
 	for _, s := range w.datasets {
 		all = append(all, &dataChecker{data: s, space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
 			&dataChecker{data: s, space: keyspace.Durable, books: map[view.ClusterID][]*viewBook{}},
-			newEqualChecker(s.set()), newEqualChecker(reserved(s.role)),
+			&equalChecker{set: s.set()}, &equalChecker{set: reserved(s.role)},
 			newOriginChecker(s.set()), newOriginChecker(reserved(s.role)))
 	}
 	return append(all,
@@ -36,12 +36,27 @@ func newJudges(w *World) []checker {
 
 // actingChecker counts, at every instant, the processes that may coordinate for a role, and those
 // that propose views.
-type actingChecker struct{ oldest processes } // of all, each in its view
+type actingChecker struct {
+	oldest processes   // of all, each in its view
+	leads  []processes // those that are the oldest of each role, likewise
+}
 
 func (*actingChecker) name() string                                   { return "acting" }
 func (j *actingChecker) installed(w *World, p *Process, _ *view.View) { j.gone(w, p) }
 func (j *actingChecker) gone(w *World, _ *Process) {
-	j.oldest = slices.DeleteFunc(append(j.oldest[:0], w.live...), func(p *Process) bool { return !p.mem.oldest })
+	j.oldest = w.live.keep(j.oldest, func(p *Process) bool { return p.mem.oldest })
+	if w.opt.Roles == nil {
+		return // the oldest of all is the oldest of the role
+	}
+	j.leads = slices.Grow(j.leads, len(w.datasets))[:len(w.datasets)]
+	for i, s := range w.datasets {
+		j.leads[i] = w.live.keep(j.leads[i], func(p *Process) bool { return slices.Contains(p.mem.leads, s.role) })
+	}
+}
+
+// keep returns those of which is is true, in the memory of others.
+func (ps processes) keep(in processes, is func(*Process) bool) processes {
+	return slices.DeleteFunc(append(in[:0], ps...), func(p *Process) bool { return !is(p) })
 }
 
 // after reads the clocks, which costs the most, only where two have the place to act.
@@ -49,15 +64,10 @@ func (j *actingChecker) after(w *World) {
 	if a, b := j.oldest.two(func(p *Process) bool { return p.mem.proposing(p.Time()) }); b != nil {
 		w.violate("one acting coordinator", "%v (%v) and %v (%v)", a, a.mem.m, b, b.mem.m)
 	}
-	if w.opt.Roles == nil {
-		return // the oldest of all is the oldest of the role
-	}
-	for _, s := range w.datasets {
-		a, b := w.live.two(func(p *Process) bool {
-			return slices.Contains(p.mem.leads, s.role) && p.mem.acting(s.role, p.Time())
-		})
-		if b != nil {
-			w.violate("one acting coordinator", "for %s, %v (%v) and %v (%v)", s.role, a, a.mem.m, b, b.mem.m)
+	for i, leads := range j.leads {
+		role := w.datasets[i].role
+		if a, b := leads.two(func(p *Process) bool { return p.mem.acting(role, p.Time()) }); b != nil {
+			w.violate("one acting coordinator", "for %s, %v (%v) and %v (%v)", role, a, a.mem.m, b, b.mem.m)
 		}
 	}
 }

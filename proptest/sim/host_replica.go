@@ -40,6 +40,7 @@ type replicaHost struct {
 	d         *drivers.Replica
 	m         *replicator.Machine
 	checker   *replicator.Checker
+	judges    []replicaChecker
 	installed *view.View // installed last
 	joined    int64      // when the first was; 0: none was
 	settled   view.Epoch // as the driver has told it
@@ -65,7 +66,7 @@ var _ drivers.ReplicaHost = (*replicaHost)(nil)
 
 func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	d := &replicaHost{
-		p: p, set: set, channel: transport.ChannelOf(set.Channel()),
+		p: p, set: set, channel: transport.ChannelOf(set.Channel()), judges: p.w.checkers.stepped[set],
 		table: p.slot.disk.Table(rows.Table(set)), subs: map[uint64]func(effect.Change){}, sights: sights.Sights{},
 	}
 	loaded, err := rows.Load(d.table)
@@ -148,7 +149,7 @@ func (d *replicaHost) run(s step) {
 				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
 		}
 		if d.p.alive {
-			for _, j := range d.p.w.checkers.stepped {
+			for _, j := range d.judges {
 				j.stepped(d.p.w, d)
 			}
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/rollout"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -101,18 +102,24 @@ type checker interface {
 // checkers are all checkers of a world, and those of them that are asked often.
 type checkers struct {
 	all     []checker
-	after   []interface{ after(*World) }                 // after every event
-	stepped []interface{ stepped(*World, *replicaHost) } // after every step of a replica
+	after   []interface{ after(*World) }          // after every event
+	stepped map[keyspace.Dataset][]replicaChecker // after every step of a replica, by its data
+}
+
+// replicaChecker is a checker of the replicas of some data.
+type replicaChecker interface {
+	of() keyspace.Dataset
+	stepped(*World, *replicaHost)
 }
 
 func checkersOf(all []checker) (c checkers) {
-	c.all = all
+	c.all, c.stepped = all, map[keyspace.Dataset][]replicaChecker{}
 	for _, j := range all {
 		if g, ok := j.(interface{ after(*World) }); ok {
 			c.after = append(c.after, g)
 		}
-		if g, ok := j.(interface{ stepped(*World, *replicaHost) }); ok {
-			c.stepped = append(c.stepped, g)
+		if g, ok := j.(replicaChecker); ok {
+			c.stepped[g.of()] = append(c.stepped[g.of()], g)
 		}
 	}
 	return c

@@ -3,13 +3,12 @@ package timer
 import "time"
 
 // Earliest returns the earliest of some times, of which a zero one means never.
-func Earliest(times ...time.Time) (first time.Time) {
+func Earliest(times ...time.Time) time.Time {
+	var next Next
 	for _, t := range times {
-		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
-			first = t
-		}
+		next.DueAt(t)
 	}
-	return first
+	return next.Due
 }
 
 // Latest returns the later of two times. A zero one is before all others.
@@ -45,5 +44,7 @@ func (n *Next) DueAt(t time.Time) {
 //
 //go:noinline
 func (n *Next) sooner(t time.Time) {
-	n.Due = Earliest(n.Due, t)
+	if n.Due.IsZero() || t.Before(n.Due) {
+		n.Due = t
+	}
 }

@@ -1,2 +1,3 @@
-// Package sums hashes what replicas hold, for checkers: independently of the hashes that they make themselves.
+// Package sums hashes what replicas hold, independently of the hashes that they make themselves. Its [Sightings] hold
+// replicas with equal clocks to what is equal then.
 package sums

@@ -9,8 +9,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 )
 
-// Clock hashes a clock. buf is its memory from call to call.
-func Clock(c *crdt.Clock, buf *[]byte) [2]uint64 {
+// clockSum hashes a clock. buf is its memory from call to call.
+func clockSum(c *crdt.Clock, buf *[]byte) [2]uint64 {
 	b := (*buf)[:0]
 	for r := range c.Ranges() {
 		b = binary.LittleEndian.AppendUint64(b, uint64(r.Origin))
@@ -23,8 +23,8 @@ func Clock(c *crdt.Clock, buf *[]byte) [2]uint64 {
 	return [2]uint64{h.Hi, h.Lo}
 }
 
-// Items hashes what a snapshot holds, independently of the store's own digest.
-func Items(s *crdt.Snapshot) uint64 {
+// itemsSum hashes what a snapshot holds, independently of the store's own digest.
+func itemsSum(s *crdt.Snapshot) uint64 {
 	h, key, sum := trace.Hash(1), "", uint64(0)
 	for it := range s.Items() {
 		if it.Key != key {
