@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -52,4 +54,28 @@ func (b byHome) of(shards []shardState, u protocol.UID) (all []protocol.ShardID)
 	}
 	slices.Sort(all)
 	return all
+}
+
+// check reports a list that does not have the shards of its home, each once.
+func (b byHome) check(shards []shardState) error {
+	left := 0
+	for i := range shards {
+		if shards[i].home != 0 {
+			left++
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(b.first)) {
+		prev := uint32(0)
+		for at := b.first[u]; at != 0; at = shards[at-1].near.next {
+			st := &shards[at-1]
+			if left--; st.home != u || st.near.prev != prev || left < 0 {
+				return fmt.Errorf("shard %d, of %v, is listed with %v, behind %d", at-1, st.home, u, prev)
+			}
+			prev = at
+		}
+	}
+	if left > 0 {
+		return fmt.Errorf("%d shards live somewhere, and are in no list", left)
+	}
+	return nil
 }

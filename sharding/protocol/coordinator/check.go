@@ -24,16 +24,15 @@ func (c *Coordinator) Check() error {
 		unallocated[s] = true
 	}
 	for i := range h.shards {
-		h.checkShard(&f, protocol.ShardID(i), &h.shards[i])
-		f.Check(h.shards[i].state != stateWanted || unallocated[protocol.ShardID(i)],
-			"shard %d is wanted and not among the unallocated", i)
+		if err := h.checkShard(protocol.ShardID(i), unallocated); err != nil {
+			f = append(f, err)
+		}
 		if h.shards[i].counts() {
 			counts[h.shards[i].home]++
 		}
 	}
-	for _, m := range homesOf(h) {
-		listed := h.byHome.of(h.shards, m.home)
-		f.Check(slices.Equal(listed, m.shards), "%v is listed with %v, has %v", m.home, listed, m.shards)
+	if err := h.byHome.check(h.shards); err != nil {
+		f = append(f, err)
 	}
 	for _, p := range h.regions.byUID() {
 		f.Check(p.count == counts[p.uid], "region %v counts %d shards, has %d", p.uid, p.count, counts[p.uid])
@@ -57,42 +56,26 @@ func (c *Coordinator) Check() error {
 	return f.Err()
 }
 
-// homeShards are the shards of a home, in order.
-type homeShards struct {
-	home   protocol.UID
-	shards []protocol.ShardID
-}
-
-// homesOf are the homes with their shards, as the shards say.
-func homesOf(h *homes) (all []homeShards) {
-	of := map[protocol.UID][]protocol.ShardID{}
-	for i := range h.shards {
-		if u := h.shards[i].home; u != 0 {
-			of[u] = append(of[u], protocol.ShardID(i))
-		}
+// checkShard is the first broken invariant of a shard. There are many shards: what is right costs no memory.
+func (h *homes) checkShard(s protocol.ShardID, unallocated map[protocol.ShardID]bool) error {
+	st, m := &h.shards[s], h.moves[s]
+	switch moving := st.state == stateFencing || st.state == stateStopping; {
+	case (st.home != 0) != (st.state > stateEnded):
+		return fmt.Errorf("shard %v is %s with home %v", s, shardStepNames[st.state], st.home)
+	case st.state > stateEnded && st.token.IsZero():
+		return fmt.Errorf("shard %v is %s without a token", s, shardStepNames[st.state])
+	case moving != (m != nil):
+		return fmt.Errorf("shard %v is %s, hand-off %v", s, shardStepNames[st.state], m != nil)
+	case moving && !st.token.Less(m.id):
+		return fmt.Errorf("shard %v: hand-off %v is not above the entry's %v", s, m.id, st.token)
+	case st.state == stateStopping && m.waiting.count != 0:
+		return fmt.Errorf("shard %v is stopping and waits for answers to Begin", s)
+	case st.home != 0 && !h.view.Has(st.home):
+		return fmt.Errorf("shard %v lives on %v, which is no member", s, st.home)
+	case st.state == stateWanted && !unallocated[s]:
+		return fmt.Errorf("shard %v is wanted and not among the unallocated", s)
 	}
-	for u := range h.byHome.first { // order: into a map
-		of[u] = append(of[u], []protocol.ShardID{}...)
-	}
-	for _, u := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, homeShards{u, of[u]})
-	}
-	return all
-}
-
-func (h *homes) checkShard(f *protocol.Violations, s protocol.ShardID, st *shardState) {
-	f.Check((st.home != 0) == (st.state > stateEnded), "shard %v is %s with home %v",
-		s, shardStepNames[st.state], st.home)
-	f.Check(st.state <= stateEnded || !st.token.IsZero(), "shard %v is %s without a token", s, shardStepNames[st.state])
-	moving := st.state == stateFencing || st.state == stateStopping
-	f.Check(moving == (h.moves[s] != nil), "shard %v is %s, hand-off %v",
-		s, shardStepNames[st.state], h.moves[s] != nil)
-	if m := h.moves[s]; m != nil {
-		f.Check(st.token.Less(m.id), "shard %v: hand-off %v is not above the entry's %v", s, m.id, st.token)
-		f.Check(st.state == stateFencing || m.waiting.count == 0,
-			"shard %v is stopping and waits for answers to Begin", s)
-	}
-	f.Check(st.home == 0 || h.view.Has(st.home), "shard %v lives on %v, which is no member", s, st.home)
+	return nil
 }
 
 // String prints the state of the coordinator; shards that live somewhere quietly are only counted.
