@@ -193,7 +193,7 @@ func (a *appliedTo) frames(frames [][]byte, events int, c *measure.Cost) error {
 			if err != nil {
 				return err
 			}
-			a.carry(a.machine.Step(time.Now(), replicator.Receive{From: remoteOrigin, Msg: msg}))
+			a.carry(a.machine.Step(time.Now(), &replicator.Receive{From: remoteOrigin, Msg: msg}))
 		}
 		return nil
 	})

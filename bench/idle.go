@@ -176,7 +176,7 @@ func (p *pair) settle() error {
 			if err != nil {
 				return err
 			}
-			p.step(x.to, replicator.Receive{From: pairIDs[1-x.to], Msg: msg})
+			p.step(x.to, &replicator.Receive{From: pairIDs[1-x.to], Msg: msg})
 		}
 	}
 	return nil

@@ -72,6 +72,8 @@ func (p *published) of(key string) *crdt.Snapshot { return p.snaps[p.routes.Spac
 // request is one input, with the caller that waits for its result.
 type request struct {
 	in    replicator.Input
+	peer  crdt.Origin         // that has sent msg, instead of in
+	msg   wire.Message        // nil: it could not be decoded
 	from  runloop.Permit      // of another node's message
 	id    uint64              // of an operation, by Replicator.number
 	level quorum.Level        // of it
@@ -188,7 +190,7 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	if err != nil {
 		r.malformed(crdt.Origin(from), err)
 	}
-	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
+	r.loop.Force(request{peer: crdt.Origin(from), msg: msg, from: place})
 }
 
 // malformed tells of a message that was not decoded. The machine counts it: it gets none instead.
@@ -309,6 +311,8 @@ func (h *replicaHost) Step(now time.Time, q request) {
 			q.call.id, traced = q.id, q.call.traced
 		}
 		h.d.Call(now, q.id, q.in, q.done, h.r.requests.Took(traced, q.in, q.level))
+	case q.peer != 0:
+		h.d.Receive(now, q.peer, q.msg)
 	default:
 		h.d.Step(now, q.in)
 	}

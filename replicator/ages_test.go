@@ -121,7 +121,7 @@ func (a *ages) bring(n *node) {
 				a.counted += countOf(i)
 			}
 		}
-		to.step(Receive{From: n.id, Msg: &wire.Push{Epoch: a.epoch, Space: s, Fill: true, Groups: gs}})
+		to.step(&Receive{From: n.id, Msg: &wire.Push{Epoch: a.epoch, Space: s, Fill: true, Groups: gs}})
 	}
 }
 

@@ -57,14 +57,14 @@ func TestMalformedMessagesAreTold(t *testing.T) {
 	w := cluster(t, 2, settings.Config{})
 	a := w.nodes[0]
 	for range 5 {
-		a.step(Receive{From: 2})
-		a.step(Receive{From: 2, Msg: &wire.Fetch{Epoch: 1}})
+		a.step(&Receive{From: 2})
+		a.step(&Receive{From: 2, Msg: &wire.Fetch{Epoch: 1}})
 	}
 	if a.m.site.Counters.Malformed != 10 || !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}}) {
 		t.Fatalf("counted %d, told %v", a.m.site.Counters.Malformed, a.odd)
 	}
 	w.advance(time.Minute)
-	a.step(Receive{From: 2})
+	a.step(&Receive{From: 2})
 	if !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}, {Peer: 2, Count: 11}}) {
 		t.Fatalf("told %v", a.odd)
 	}

@@ -69,7 +69,7 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	w.mendAll()
 	w.advance(time.Second)
 	expect("2 absent [u]false", "3 absent [u]false", "1 fruit [x y z]false", "3 fruit [x y z]false")
-	b.step(Receive{
+	b.step(&Receive{
 		1, &wire.Push{
 			Epoch: 1, Groups: []crdt.Group{
 				{{Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "fruit", Path: "\x02x", Puts: true}},

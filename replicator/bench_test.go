@@ -105,7 +105,7 @@ func threadTime() int64 {
 
 // kindOf names an input, and what is received.
 func kindOf(in Input) string {
-	if r, ok := in.(Receive); ok {
+	if r, ok := in.(*Receive); ok {
 		return fmt.Sprintf("%T", r.Msg)
 	}
 	return fmt.Sprintf("%T", in)
@@ -120,7 +120,7 @@ func (l *lab) drain() {
 			if err != nil {
 				panic(err)
 			}
-			l.step(p.to, Receive{p.from, m})
+			l.step(p.to, &Receive{p.from, m})
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestPullsThatComeAgain(t *testing.T) {
 	a, content := w.nodes[0], w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()
 	answers := func(session uint64) (heads, refusals int) {
 		w.net = nil
-		a.step(Receive{2, &wire.Pull{Epoch: 1, Session: session, Content: content}})
+		a.step(&Receive{2, &wire.Pull{Epoch: 1, Session: session, Content: content}})
 		for _, p := range w.net {
 			switch p.msg.(type) {
 			case *wire.Head:
@@ -73,7 +73,7 @@ func TestPullsThatComeAgain(t *testing.T) {
 			t.Errorf("%d: %d heads, %d refusals", i, heads, refusals)
 		}
 		if c.done {
-			a.step(Receive{2, &wire.Done{Epoch: 1, Session: c.session}})
+			a.step(&Receive{2, &wire.Done{Epoch: 1, Session: c.session}})
 		}
 	}
 }

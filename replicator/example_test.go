@@ -40,7 +40,7 @@ func Example() {
 		for len(mail) > 0 {
 			l := mail[0]
 			mail = mail[1:]
-			step(l.To, replicator.Receive{From: l.from, Msg: l.Msg})
+			step(l.To, &replicator.Receive{From: l.from, Msg: l.Msg})
 		}
 	}
 

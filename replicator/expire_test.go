@@ -254,7 +254,7 @@ func TestAnswersFromLongAgoLetNothingExpire(t *testing.T) {
 	b.want(id, nil)
 	w.now = w.now.Add(40 * time.Second)
 	for _, p := range *held {
-		a.step(Receive{p.from, p.msg})
+		a.step(&Receive{p.from, p.msg})
 	}
 	a.step(Tick{})
 	a.wantSet("x/1", "old")
@@ -297,10 +297,10 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	next := viewOf(2, 1, 2, 3)
 	b.step(Install{next})
 	w.quiet()
-	a.step(Receive{2, &wire.Ack{Epoch: 2}})
+	a.step(&Receive{2, &wire.Ack{Epoch: 2}})
 	for _, p := range *held {
 		if p.from == c.id {
-			a.step(Receive{p.from, p.msg})
+			a.step(&Receive{p.from, p.msg})
 		}
 	}
 	a.step(Tick{})

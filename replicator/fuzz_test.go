@@ -300,7 +300,7 @@ func (p *stepPlay) arrive(hand func([]byte) []byte) {
 	if err != nil {
 		msg = nil
 	}
-	n.step(Receive{From: from, Msg: msg})
+	n.step(&Receive{From: from, Msg: msg})
 }
 
 // changed replaces a few bytes.

@@ -507,9 +507,9 @@ func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	r := n.get("s", quorum.Linearizable)
 	w.advance(300 * time.Millisecond) // 5, 6 and 7 have nothing either
 	n.wantOpen(r)
-	n.step(Receive{5, &wire.Holdings{Epoch: 3, Spaces: [keyspace.Count]wire.Summary{{Settled: 3}, {Settled: 3}}}})
+	n.step(&Receive{5, &wire.Holdings{Epoch: 3, Spaces: [keyspace.Count]wire.Summary{{Settled: 3}, {Settled: 3}}}})
 	late := &crdt.Clock{}
 	late.AddRange(1, 1, 1)
-	n.step(Receive{old, &wire.Compared{Epoch: 3, ID: question, Known: true, Extra: late, Differ: []uint32{0}}})
+	n.step(&Receive{old, &wire.Compared{Epoch: 3, ID: question, Known: true, Extra: late, Differ: []uint32{0}}})
 	n.wantOpen(r)
 }

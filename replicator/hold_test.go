@@ -263,7 +263,7 @@ func TestWritersDoNotStarveLinearizableReads(t *testing.T) {
 			for len(wire) > 0 && !w.now.Before(wire[0].at) {
 				p := wire[0].packet
 				wire = wire[1:]
-				w.node(p.to).step(Receive{From: p.from, Msg: p.msg})
+				w.node(p.to).step(&Receive{From: p.from, Msg: p.msg})
 			}
 			for i, n := range w.nodes { // the key is written all the time
 				for id := range waiting {

@@ -45,8 +45,8 @@ func TestExtremeFieldsCostLittle(t *testing.T) {
 			}
 			taken++
 			before := allocated()
-			a.step(Receive{2, hostile})
-			a.step(Receive{3, hostile})
+			a.step(&Receive{2, hostile})
+			a.step(&Receive{3, hostile})
 			a.rest(3 * time.Second)
 			if spent := allocated() - before; spent > spentMax {
 				t.Fatalf("%d bytes for %.300v", spent, hostile)
@@ -186,7 +186,7 @@ func FuzzReceive(f *testing.F) {
 		}
 		w := cluster(t, 2, durableD)
 		w.nodes[0].put("s", "x", quorum.Local)
-		w.nodes[0].step(Receive{2, m})
-		w.nodes[0].step(Receive{3, m})
+		w.nodes[0].step(&Receive{2, m})
+		w.nodes[0].step(&Receive{3, m})
 	})
 }

@@ -78,7 +78,8 @@ type Subscribe struct {
 type Unsubscribe struct{ ID uint64 }
 
 // Receive hands over what a peer sent; a nil Msg is one that could not be decoded. The machine
-// keeps parts of Msg, so the caller must not modify it afterwards.
+// keeps parts of Msg, so the caller must not modify it afterwards. It keeps no Receive: a driver uses
+// one again.
 type Receive struct {
 	From crdt.Origin
 	Msg  wire.Message
@@ -118,7 +119,7 @@ func (Get) input()           {}
 func (Subscribe) input()     {}
 func (Unsubscribe) input()   {}
 func (Cancel) input()        {}
-func (Receive) input()       {}
+func (*Receive) input()      {}
 func (Decoded) input()       {}
 func (Persisted) input()     {}
 func (Install) input()       {}
@@ -135,7 +136,7 @@ func (i DeleteForever) String() string {
 func (i Get) String() string         { return fmt.Sprintf("get #%d %q %v", i.ID, i.Key, i.Read) }
 func (i Unsubscribe) String() string { return fmt.Sprintf("unsubscribe #%d", i.ID) }
 func (i Cancel) String() string      { return fmt.Sprintf("cancel %d", i.IDs) }
-func (i Receive) String() string {
+func (i *Receive) String() string {
 	return fmt.Sprintf("receive from %s: %v", wire.Short(i.From), i.Msg)
 }
 func (i Decoded) String() string {

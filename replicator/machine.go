@@ -99,7 +99,7 @@ func (m *Machine) Step(now time.Time, in Input) *effect.Effects {
 		m.onCancel(in.IDs)
 	case Unsubscribe:
 		m.subs.Remove(in.ID)
-	case Receive:
+	case *Receive:
 		m.onReceive(in.From, in.Msg)
 	case Decoded:
 		if p := m.site.Peer(in.From); p != nil {

@@ -337,8 +337,8 @@ func TestMovedItemsInTheVolatileSpaceAreRefused(t *testing.T) {
 	hostile := a.m.spaces[keyspace.Volatile].Content().Clone()
 	hostile.Add(crdt.Dot{Origin: 2, Seq: 1}.Moved(1))
 	before := a.m.Stats().Malformed
-	a.step(Receive{From: 2, Msg: &wire.Clock{Epoch: 1, Space: keyspace.Volatile, Content: hostile}})
-	a.step(Receive{From: 2, Msg: &wire.Head{Epoch: 1, Space: keyspace.Volatile, Clock: hostile}})
+	a.step(&Receive{From: 2, Msg: &wire.Clock{Epoch: 1, Space: keyspace.Volatile, Content: hostile}})
+	a.step(&Receive{From: 2, Msg: &wire.Head{Epoch: 1, Space: keyspace.Volatile, Clock: hostile}})
 	if got := a.m.Stats().Malformed - before; got != 2 {
 		t.Errorf("%d of 2 messages are malformed", got)
 	}

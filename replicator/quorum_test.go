@@ -224,7 +224,7 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	}
 	b := w.start(8, nil, 8)
 	b.step(Install{viewOf(4, 1, 8)}) // it has never heard of the views before
-	b.step(Receive{1, &wire.Report{Epoch: 4}})
+	b.step(&Receive{1, &wire.Report{Epoch: 4}})
 	if e := b.m.timedOut(&operation.Op{Key: "s", Level: quorum.Majority, Seq: 1}); !strings.Contains(e.Error(),
 		"not known here yet") {
 		t.Errorf("%v", e)

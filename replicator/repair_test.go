@@ -503,7 +503,7 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 		&wire.Items{Epoch: 1, Session: session + 1}, &wire.Head{Epoch: 1, Session: session, Clock: &crdt.Clock{}},
 		&wire.Refuse{Epoch: 1, Session: 3},
 	} {
-		b.step(Receive{2, msg})
+		b.step(&Receive{2, msg})
 	}
 	if got, _ := pull.Session(); got != session || b.m.site.Counters.SketchCells > 0 ||
 		b.m.Snapshot(keyspace.Volatile).Digest() != before {
@@ -519,13 +519,13 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 	w := apart(t, settings.Config{}, 300, 6)
 	a := w.nodes[0]
 	w.mendAll()
-	a.step(Receive{2, &wire.Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()}})
+	a.step(&Receive{2, &wire.Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()}})
 	for i, m := range []*wire.MoreCells{
 		{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1},
 	} {
 		m.Epoch, m.Session = 1, 9
 		before := a.m.site.Counters.Malformed
-		a.step(Receive{2, m})
+		a.step(&Receive{2, m})
 		if refused := a.m.site.Counters.Malformed > before; refused != (i > 0) {
 			t.Errorf("%v: refused %v", m, refused)
 		}
@@ -533,7 +533,7 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 	if d := &a.m.donating.donors; d.Len() != 1 || d.All()[0].Sketches() != 2 {
 		t.Fatalf("%d donations", d.Len())
 	}
-	a.step(Receive{2, &wire.Done{Epoch: 1, Session: 9}})
+	a.step(&Receive{2, &wire.Done{Epoch: 1, Session: 9}})
 	if a.m.donating.donors.Len() != 0 || a.m.site.Counters.Donated != 1 {
 		t.Fatal("it is kept")
 	}

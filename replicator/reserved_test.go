@@ -51,8 +51,8 @@ func TestItemsOfOtherDataAreNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := n.m.Stats().Malformed
-	n.step(Receive{From: peer.id, Msg: &wire.Push{Epoch: 1, Groups: []crdt.Group{g}}})
-	n.step(Receive{From: peer.id, Msg: &wire.Items{Epoch: 1, Items: ch.Put}})
+	n.step(&Receive{From: peer.id, Msg: &wire.Push{Epoch: 1, Groups: []crdt.Group{g}}})
+	n.step(&Receive{From: peer.id, Msg: &wire.Items{Epoch: 1, Items: ch.Put}})
 	if got := n.m.Stats().Malformed - before; got != 2 {
 		t.Errorf("%d messages count as malformed, want 2", got)
 	}

@@ -95,12 +95,12 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 		t.Fatal("no repair is running")
 	}
 	groups := []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 60}, Key: "s", Path: a.path("s", last), Puts: true}}}
-	b.step(Receive{1, &wire.Push{Epoch: 1, Groups: groups}})
+	b.step(&Receive{1, &wire.Push{Epoch: 1, Groups: groups}})
 	a.take("s", last, quorum.Local)
 	b.take("s", last, quorum.Local)
 	w.net = slices.DeleteFunc(w.net, func(p packet) bool { _, push := p.msg.(*wire.Push); return push })
 	for _, p := range held {
-		b.step(Receive{p.from, p.msg})
+		b.step(&Receive{p.from, p.msg})
 	}
 	w.advance(10 * time.Second)
 	if slices.Contains(b.set("s"), last) || len(b.set("s")) != 59 {
@@ -190,9 +190,9 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
-	j.step(Receive{1, &wire.Pull{Epoch: 2, Session: 5, Content: &crdt.Clock{}}})
-	j.step(Receive{1, &wire.Ask{Epoch: 2, ID: 5}})
-	j.step(Receive{1, &wire.Fetch{Epoch: 2, Dots: j.m.Snapshot(keyspace.Volatile).Clock()}})
+	j.step(&Receive{1, &wire.Pull{Epoch: 2, Session: 5, Content: &crdt.Clock{}}})
+	j.step(&Receive{1, &wire.Ask{Epoch: 2, ID: 5}})
+	j.step(&Receive{1, &wire.Fetch{Epoch: 2, Dots: j.m.Snapshot(keyspace.Volatile).Clock()}})
 	if !slices.Equal(acks, []string{"3 -> send to 2 prompt: ack@2 volatile 0 content 1"}) {
 		t.Fatalf("acks %q", acks)
 	}

@@ -185,7 +185,7 @@ func TestRepairGoesBeforeALargeGroup(t *testing.T) {
 		if !s.Items.Merges() {
 			t.Fatal("nothing is under way")
 		}
-		b.step(Receive{3, &wire.LogTruncated{Epoch: b.m.site.View.Epoch}})
+		b.step(&Receive{3, &wire.LogTruncated{Epoch: b.m.site.View.Epoch}})
 		for range 300 {
 			w.deliverAll()
 			for c.tick() {
@@ -221,7 +221,7 @@ func TestPushesThatWaitAreBounded(t *testing.T) {
 			}
 			msg.Groups = append(msg.Groups, g)
 		}
-		b.m.Step(w.now, Receive{1, msg}) // applies a few of them
+		b.m.Step(w.now, &Receive{1, msg}) // applies a few of them
 	}
 	dropped := b.m.site.Counters.WaitingDropped
 	for !b.m.Deadline().After(w.now) {

@@ -129,7 +129,7 @@ func TestRefusalsOfTheFutureAreMalformed(t *testing.T) {
 		{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", write.WhyMax+1)},
 	} {
 		was := a.m.site.Counters.Malformed
-		a.step(Receive{From: crdt.Origin(2), Msg: m})
+		a.step(&Receive{From: crdt.Origin(2), Msg: m})
 		if a.m.site.Counters.Malformed == was {
 			t.Errorf("%v was taken", m)
 		}

@@ -339,7 +339,7 @@ func (w *world) deliver(i int) {
 	p := w.net[i]
 	w.net = slices.Delete(w.net, i, i+1)
 	if n := w.node(p.to); n != nil && !w.cut[[2]crdt.Origin{p.from, p.to}] {
-		n.step(Receive{From: p.from, Msg: p.msg})
+		n.step(&Receive{From: p.from, Msg: p.msg})
 	}
 }
 

@@ -148,7 +148,7 @@ func inputName(in any) string {
 	switch r := in.(type) {
 	case protocol.Receive:
 		in = r.Msg
-	case replicator.Receive:
+	case *replicator.Receive:
 		in = r.Msg
 	case replicator.Decoded:
 		in = r.Msg

@@ -125,7 +125,7 @@ func (h *replicaHost) Send(e effect.Envelope, payload []byte) {
 
 func (h *replicaHost) receive(from crdt.Origin, payload []byte) {
 	if m := h.decoded(func() (wire.Message, error) { return wire.Decode(payload) }); m != nil {
-		h.step(replicator.Receive{From: from, Msg: m})
+		h.step(&replicator.Receive{From: from, Msg: m})
 	}
 }
 

@@ -53,6 +53,8 @@ type Replica struct {
 	waiting map[uint64]pending // operations under way
 	told    reached
 	scratch []byte
+
+	received replicator.Receive // the message that is stepped, in the same memory as the one before
 }
 
 // reached is how far the replica is, as the host was told.
@@ -113,6 +115,13 @@ func (d *Replica) Fail(with effect.Result) {
 		p.done(with)
 	}
 	clear(d.waiting)
+}
+
+// Receive steps what a peer has sent; a nil msg is one that could not be decoded.
+func (d *Replica) Receive(now time.Time, from crdt.Origin, msg wire.Message) {
+	d.received = replicator.Receive{From: from, Msg: msg}
+	d.Step(now, &d.received)
+	d.received.Msg = nil
 }
 
 // Step has the machine take an input, and carries out what it wants.

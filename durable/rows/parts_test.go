@@ -62,7 +62,7 @@ func (p *pair) step(i int, in replicator.Input) {
 				if msg, err := wire.Decode(raw); err != nil {
 					p.t.Fatal(err)
 				} else if uid == p.ids[to] {
-					p.step(to, replicator.Receive{From: from, Msg: msg})
+					p.step(to, &replicator.Receive{From: from, Msg: msg})
 				}
 			})
 		}

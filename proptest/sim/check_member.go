@@ -17,8 +17,7 @@ func newJudges(w *World) []checker {
 		mail: map[order]*mail{}, rests: map[home]*rest{}}
 	w.tidy = &tidyChecker{newest: map[view.ClusterID]*view.View{}}
 	all := []checker{
-		&actingChecker{},
-		&viewChecker{views.New()},
+		&actingChecker{}, &viewChecker{views.New()},
 	}
 	for _, s := range w.datasets {
 		all = append(all, &dataChecker{data: s, space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
@@ -27,8 +26,7 @@ func newJudges(w *World) []checker {
 			newOriginChecker(s.set()), newOriginChecker(reserved(s.role)))
 	}
 	return append(all,
-		w.shardChecker,
-		&livenessChecker{},
+		w.shardChecker, &livenessChecker{},
 		persistedChecker{},
 		w.tidy, // the last to be asked, because it looks at everything
 	)

@@ -106,6 +106,8 @@ func (d *replicaHost) config() settings.Config {
 // step is an input for the machine of a replicaHost.
 type step struct {
 	in   replicator.Input
+	from crdt.Origin // that has sent msg, instead of in
+	msg  wire.Message
 	id   uint64              // of the operation that it begins
 	done func(effect.Result) // takes the result of that; nil: it begins none
 }
@@ -114,10 +116,13 @@ type step struct {
 func (d *replicaHost) step(in replicator.Input) { d.run(step{in: in}) }
 
 func (s step) take(d *replicaHost) {
-	if now := d.p.Time(); s.done == nil {
-		d.d.Step(now, s.in)
-	} else {
+	switch now := d.p.Time(); {
+	case s.done != nil:
 		d.d.Call(now, s.id, s.in, func(r effect.Result) { s.answer(d.p, r) }, nil)
+	case s.in == nil:
+		d.d.Receive(now, s.from, s.msg)
+	default:
+		d.d.Step(now, s.in)
 	}
 }
 
@@ -276,7 +281,7 @@ func (d *replicaHost) receive(pk network.Packet) {
 	if m, err := wire.Decode(pk.Payload); err != nil {
 		d.p.w.violate("wire", "replicator message does not decode: %v", err)
 	} else {
-		d.step(replicator.Receive{From: crdt.Origin(pk.From), Msg: m})
+		d.run(step{from: crdt.Origin(pk.From), msg: m})
 	}
 }
 

@@ -91,7 +91,7 @@ func Keys(in replicator.Input) []string {
 		return []string{in.Key}
 	case replicator.Subscribe:
 		return []string{in.Key}
-	case replicator.Receive:
+	case *replicator.Receive:
 		return keysOf(in.Msg)
 	case replicator.Decoded:
 		return keysOf(in.Msg)

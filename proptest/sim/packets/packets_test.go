@@ -54,7 +54,7 @@ func TestKeys(t *testing.T) {
 	for _, in := range []replicator.Input{
 		replicator.Update{Key: "k"}, replicator.Delete{Key: "k"}, replicator.DeleteForever{Key: "k"},
 		replicator.Get{Key: "k"}, replicator.Subscribe{Key: "k"},
-		replicator.Receive{Msg: &wire.Compare{Keys: []string{"k"}}},
+		&replicator.Receive{Msg: &wire.Compare{Keys: []string{"k"}}},
 	} {
 		if got := packets.Keys(in); !slices.Equal(got, []string{"k"}) {
 			t.Errorf("%v has the keys %q", in, got)
@@ -64,6 +64,6 @@ func TestKeys(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, m := range wiretest.Samples() {
-		packets.Keys(replicator.Receive{Msg: m})
+		packets.Keys(&replicator.Receive{Msg: m})
 	}
 }
