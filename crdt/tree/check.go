@@ -60,7 +60,7 @@ func (n *node[E, P]) checkOwn(prefix, high string, from, to int) (string, error)
 		if i > 0 {
 			prev = n.at(i - 1)
 		}
-		if order := strings.Compare(p, prev); order < 0 || i > 0 && order == 0 || high != "" && p >= high {
+		if p < prev || i > 0 && p == prev || high != "" && p >= high {
 			return "", fmt.Errorf("place %q stands at %d of a node for %q to %q, behind %q", p, i, n.low, high, prev)
 		}
 		if !strings.HasPrefix(p, prefix) || n.leads[i] != lead(p, int(n.skip)) {

@@ -59,8 +59,8 @@ func (c *Config) voting() voting.Config {
 }
 
 // scene is what this node knows of the next view at this moment.
-func (b *ballots) scene() voting.Scene {
-	return voting.Scene{
+func (b *ballots) scene() *voting.Scene {
+	return &voting.Scene{
 		Scene: nextview.Scene{
 			Now: b.now, View: b.in.view, Settled: b.in.settlement.Settled(), Closing: b.in.self.Has(report.Closing),
 			Joiners: b.asking,
@@ -79,10 +79,7 @@ func (b *ballots) reachable(u view.UID) bool {
 }
 
 // leads reports whether it is the turn of this node to propose.
-func (b *ballots) leads() bool {
-	s := b.scene()
-	return b.voter.Leads(&s)
-}
+func (b *ballots) leads() bool { return b.voter.Leads(b.scene()) }
 
 // frozen reports whether this node has accepted a proposal (G2).
 func (b *ballots) frozen() bool { return b.voter.Frozen() }
@@ -109,8 +106,7 @@ func (b *ballots) install() {
 func (b *ballots) advance() *view.View {
 	b.arbiter.Advance(b.arbiterScene())
 	b.takeArbiter()
-	s := b.scene()
-	b.voter.Advance(&s)
+	b.voter.Advance(b.scene())
 	return b.take()
 }
 
@@ -123,23 +119,22 @@ func (b *ballots) on(r Receive) *view.View {
 	s := b.scene()
 	switch msg := r.Msg.(type) {
 	case message.Prepare:
-		b.voter.OnPrepare(&s, r.From, msg)
+		b.voter.OnPrepare(s, r.From, msg)
 	case message.Prepared:
-		b.voter.OnPrepared(&s, r.From, msg)
+		b.voter.OnPrepared(s, r.From, msg)
 	case message.Accept:
-		b.voter.OnAccept(&s, r.From, msg)
+		b.voter.OnAccept(s, r.From, msg)
 	case message.Accepted:
-		b.voter.OnAccepted(&s, r.From, msg)
+		b.voter.OnAccepted(s, r.From, msg)
 	case message.Rejected:
-		b.voter.OnRejected(&s, msg)
+		b.voter.OnRejected(s, msg)
 	}
 	return b.take()
 }
 
 // stored goes on with a proposal that waited for the disk.
 func (b *ballots) stored() *view.View {
-	s := b.scene()
-	b.voter.Stored(&s)
+	b.voter.Stored(b.scene())
 	return b.take()
 }
 
@@ -213,8 +208,7 @@ func (b *ballots) saved(in ArbiterSaved) (known, won *view.View) {
 	known, p := b.arbiter.Saved(b.arbiterScene(), in.Err)
 	b.takeArbiter()
 	if p != nil {
-		s := b.scene()
-		b.voter.ArbiterPromised(&s, *p)
+		b.voter.ArbiterPromised(b.scene(), *p)
 		won = b.take()
 	}
 	return known, won

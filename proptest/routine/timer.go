@@ -92,18 +92,15 @@ func (p *Process) Sleep(d time.Duration) {
 	r.wait()
 }
 
-// timedContext ends after a time of a process, or with its parent. Most end before anything waits for that.
+// timedContext ends after a time of a process, or with its parent.
 type timedContext struct {
-	parent   context.Context
-	deadline time.Time
-	why      error // it has ended; nil: it has not, by itself
-	timer    timer
-
-	waited context.Context // ends with both; nil: nothing waits
-	cancel context.CancelCauseFunc
+	context.Context // ends with both
+	parent          context.Context
+	deadline        time.Time
+	over            bool // its time has come
+	timer           timer
+	cancel          context.CancelCauseFunc
 }
-
-var _ context.Context = (*timedContext)(nil)
 
 // WithTimeout implements scheduler.Clock.
 func (p *Process) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
@@ -111,6 +108,7 @@ func (p *Process) WithTimeout(parent context.Context, d time.Duration) (context.
 	if before, ok := parent.Deadline(); ok && before.Before(c.deadline) {
 		c.deadline = before
 	}
+	c.Context, c.cancel = context.WithCancelCause(parent)
 	c.timer = timer{p: p, fn: c.expire}
 	c.timer.Reset(d)
 	return c, c.release
@@ -118,52 +116,28 @@ func (p *Process) WithTimeout(parent context.Context, d time.Duration) (context.
 
 // expire ends the context because its time has come.
 func (c *timedContext) expire() {
-	if c.Err() == nil {
-		c.end(context.DeadlineExceeded)
+	if c.Context.Err() == nil {
+		c.over = true
+		c.cancel(context.DeadlineExceeded)
 	}
 }
 
 // release is the CancelFunc.
 func (c *timedContext) release() {
 	c.timer.Stop()
-	if c.why == nil {
-		c.end(context.Canceled)
-	}
-}
-
-func (c *timedContext) end(why error) {
-	if c.why = why; c.waited != nil {
-		c.cancel(why)
-	}
-}
-
-// wait is the context that others wait for.
-func (c *timedContext) wait() context.Context {
-	if c.waited == nil {
-		c.waited, c.cancel = context.WithCancelCause(c.parent)
-		if c.why != nil {
-			c.cancel(c.why)
-		}
-	}
-	return c.waited
+	c.cancel(context.Canceled)
 }
 
 // Deadline implements context.Context.
 func (c *timedContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
-// Done implements context.Context.
-func (c *timedContext) Done() <-chan struct{} { return c.wait().Done() }
-
-// Value implements context.Context. Contexts that end with this one ask for it, too.
-func (c *timedContext) Value(key any) any { return c.wait().Value(key) }
-
 // Err implements context.Context.
 func (c *timedContext) Err() error {
-	if c.why == context.DeadlineExceeded {
-		return c.why
+	if c.over {
+		return context.DeadlineExceeded
 	}
 	if err := c.parent.Err(); err != nil {
 		return err
 	}
-	return c.why
+	return c.Context.Err()
 }

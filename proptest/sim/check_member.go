@@ -16,9 +16,7 @@ func newJudges(w *World) []checker {
 	w.shardChecker = &shardChecker{begun: map[begun]bool{}, unable: map[complaint]bool{},
 		mail: map[order]*mail{}, rests: map[home]*rest{}}
 	w.tidy = &tidyChecker{newest: map[view.ClusterID]*view.View{}}
-	all := []checker{
-		&actingChecker{}, &viewChecker{views.New()},
-	}
+	all := []checker{&actingChecker{}, &viewChecker{views.New()}}
 	for _, s := range w.datasets {
 		all = append(all, &dataChecker{data: s, space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
 			&dataChecker{data: s, space: keyspace.Durable, books: map[view.ClusterID][]*viewBook{}},
@@ -26,7 +24,8 @@ func newJudges(w *World) []checker {
 			newOriginChecker(s.set()), newOriginChecker(reserved(s.role)))
 	}
 	return append(all,
-		w.shardChecker, &livenessChecker{},
+		w.shardChecker,
+		&livenessChecker{},
 		persistedChecker{},
 		w.tidy, // the last to be asked, because it looks at everything
 	)
@@ -52,9 +51,9 @@ func (j *actingChecker) gone(w *World, _ *Process) {
 	}
 }
 
-// keep returns those of which is is true, in the memory of others.
-func (ps processes) keep(in processes, is func(*Process) bool) processes {
-	return slices.DeleteFunc(append(in[:0], ps...), func(p *Process) bool { return !is(p) })
+// keep returns those that are kept, in the memory of room.
+func (ps processes) keep(room processes, kept func(*Process) bool) processes {
+	return slices.DeleteFunc(append(room[:0], ps...), func(p *Process) bool { return !kept(p) })
 }
 
 // after reads the clocks, which costs the most, only where two have the place to act.

@@ -118,20 +118,11 @@ func (d *replicaHost) step(in replicator.Input) { d.run(step{in: in}) }
 func (s step) take(d *replicaHost) {
 	switch now := d.p.Time(); {
 	case s.done != nil:
-		d.d.Call(now, s.id, s.in, func(r effect.Result) { s.answer(d.p, r) }, nil)
+		d.d.Call(now, s.id, s.in, func(r effect.Result) { d.p.effect(func() { s.done(r) }) }, nil)
 	case s.in == nil:
 		d.d.Receive(now, s.from, s.msg)
 	default:
 		d.d.Step(now, s.in)
-	}
-}
-
-// answer gives the result to the caller.
-func (s step) answer(p *Process, r effect.Result) {
-	if p.acts() {
-		s.done(r)
-	} else {
-		p.halt.keep(func() { s.done(r) })
 	}
 }
 
@@ -318,24 +309,17 @@ func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(effect.Chan
 }
 
 // Commit implements drivers.ReplicaHost.
-func (d *replicaHost) Commit(b storage.Batch) {
-	if d.p.acts() {
-		d.commit(b)
-	} else {
-		d.p.halt.keep(func() { d.commit(b) })
-	}
-}
+func (d *replicaHost) Commit(b storage.Batch) { d.p.effect(func() { d.commit(&b) }) }
 
-func (d *replicaHost) commit(b storage.Batch) {
+func (d *replicaHost) commit(b *storage.Batch) {
 	if b.Counts != storage.AllRows {
 		d.p.w.counts.Parts++
 	}
-	id, all := b.ID, b.Clock
-	d.p.slot.disk.Commit(d.p, d.table, rows.Of(b), func(err error) {
+	d.p.slot.disk.Commit(d.p, d.table, rows.Of(*b), func(err error) {
 		if err == nil {
-			d.stored = all
+			d.stored = b.Clock
 		}
-		d.step(replicator.Persisted{ID: id, Err: err})
+		d.step(replicator.Persisted{ID: b.ID, Err: err})
 	})
 }
 

@@ -28,7 +28,6 @@ type load struct {
 	bulk   *rand.Rand // draws large groups
 	l      *history.History
 	tidy   tidyLoad
-	again  func() // next
 }
 
 func (w *World) startLoad() {
@@ -37,7 +36,7 @@ func (w *World) startLoad() {
 		l := &load{
 			w: w, role: s.role, rng: stream("load"), linear: stream("linear"), bulk: stream("bulk"), l: s.history,
 		}
-		l.tidy, l.again = tidyLoad{l, stream("tidy")}, l.next
+		l.tidy = tidyLoad{l, stream("tidy")}
 		if w.opt.WriteGap > 0 {
 			w.after(2*time.Second, nil, l.next)
 		}
@@ -78,7 +77,7 @@ func (l *load) next() {
 	if w.now > int64(w.opt.Safety+stall.AfterHeal) {
 		return
 	}
-	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.WriteGap))+1, nil, l.again)
+	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.WriteGap))+1, nil, l.next)
 	if len(w.live) == 0 {
 		return
 	}

@@ -23,7 +23,6 @@ type shardLoad struct {
 	rng     *rand.Rand
 	clients map[order]*client
 
-	again             func() // send
 	rngAsks, rngStops *rand.Rand
 }
 
@@ -41,8 +40,7 @@ func (w *World) startShardLoad() {
 	}
 	l := &shardLoad{w: w, rng: w.rs.Stream("shard load", 0), clients: map[order]*client{},
 		rngAsks: w.rs.Stream("asks", 0), rngStops: w.rs.Stream("stops", 0)}
-	l.again = l.send
-	w.after(3*time.Second, nil, l.again)
+	w.after(3*time.Second, nil, l.send)
 	if w.opt.StopsShards {
 		w.after(5*time.Second, nil, l.stopShards)
 	}
@@ -60,7 +58,7 @@ func (l *shardLoad) send() {
 	if w.now > int64(w.opt.Safety+stall.AfterHeal) {
 		return
 	}
-	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.again)
+	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.send)
 	if len(w.live) == 0 || w.pausedShards {
 		return
 	}

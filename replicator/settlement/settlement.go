@@ -30,7 +30,7 @@ type Settlement struct {
 	restart func() // asks anew what quorums are asked: they have changed
 
 	chain   quorum.Chain
-	pasts   []quorum.Set[crdt.Origin] // of the unsettled views, the newest first
+	pasts   []quorum.Set[crdt.Origin] // pastSets, while the chain and the view stay
 	reports quorum.Reports
 	sets    quorum.Joint[*replica.Peer] // whose quorums count
 	attempt attempt
@@ -85,16 +85,26 @@ func (t *Settlement) Check() error {
 	if t.attempt.goal != nil && !t.chain.Unsettled() {
 		return fmt.Errorf("settled %d and still a goal", t.chain.Settled())
 	}
+	if t.chain.Unsettled() && t.chain.Complete() && !sameEpochs(t.pasts, t.chain.Pasts()) {
+		return fmt.Errorf("the unsettled views are %v, their sets are %v", t.chain.Pasts(), t.pasts)
+	}
 	return t.chain.Check()
 }
 
-// refreshPasts recomputes the sets of the unsettled views.
-func (t *Settlement) refreshPasts() {
+// sameEpochs reports whether the sets are those of the views.
+func sameEpochs(sets []quorum.Set[crdt.Origin], views []quorum.PastView) bool {
+	return slices.EqualFunc(sets, views, func(s quorum.Set[crdt.Origin], v quorum.PastView) bool {
+		return s.Epoch == v.Epoch
+	})
+}
+
+// pastSets makes the sets of the unsettled views, the newest first.
+func (t *Settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
 	self, others := quorum.Member{ID: t.r.Cfg.Self, Disk: t.r.Cfg.Disk}, t.r.Members()
-	t.pasts = nil
 	for _, past := range t.chain.Pasts() {
-		t.pasts = append(t.pasts, quorum.SetOf(past, self, others))
+		out = append(out, quorum.SetOf(past, self, others))
 	}
+	return out
 }
 
 // refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has
@@ -109,7 +119,7 @@ func (t *Settlement) refreshSets() {
 		}
 	}
 	sets := []quorum.Set[*replica.Peer]{newest}
-	t.refreshPasts()
+	t.pasts = t.pastSets()
 	for _, past := range t.pasts {
 		sets = append(sets, quorum.Resolve(past, t.r.Peer))
 	}
@@ -260,8 +270,7 @@ func (t *Settlement) becomeSettled(epoch uint64) {
 // majorityLost reports whether of some view that was unsettled so far less is left than every
 // majority of it must meet.
 func (t *Settlement) majorityLost(epoch uint64) bool {
-	t.refreshPasts() // the view may be new
-	return slices.ContainsFunc(t.pasts, func(v quorum.Set[crdt.Origin]) bool {
+	return slices.ContainsFunc(t.pastSets(), func(v quorum.Set[crdt.Origin]) bool {
 		return v.Epoch < epoch && v.MajorityGone()
 	})
 }

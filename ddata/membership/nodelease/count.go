@@ -25,18 +25,16 @@ func (h *Holder) countVotes(s Scene) Lease {
 	for i, v := range votes {
 		rank[v.uid] = i + 1
 	}
-	most := 0
-	among := func(u view.UID) bool { // the first votes, up to most
-		if u == h.cfg.Self && counts {
-			return true
-		}
-		r := rank[u]
-		return r != 0 && r <= most
+	enough := func(n int) bool {
+		return s.Quorum(func(u view.UID) bool {
+			if u == h.cfg.Self && counts {
+				return true
+			}
+			r := rank[u]
+			return r != 0 && r <= n
+		})
 	}
-	n := sort.Search(len(votes)+1, func(n int) bool {
-		most = n
-		return s.Quorum(among)
-	})
+	n := sort.Search(len(votes)+1, enough)
 	switch {
 	case n > len(votes):
 		return Lease{epoch: s.Epoch}

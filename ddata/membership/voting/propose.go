@@ -111,9 +111,9 @@ func (v *Voter) takePrepared(s *Scene, from view.UID, answer paxos.Prepared) {
 // with the value that was accepted at the highest ballot, else with what is wanted now. A voter that
 // runs refuses its own removal (G4).
 func (v *Voter) maybeAccept(s *Scene) {
-	p, quorum, reports := v.proposer, s.quorum(v.cfg.Strategy), s.Reports
+	p, quorum := v.proposer, s.quorum(v.cfg.Strategy)
 	value, ok := p.Choose(quorum, func(u view.UID, value *paxos.Proposal) bool {
-		return !value.View.Has(u) && !reports.Stopped(u)
+		return !value.View.Has(u) && !s.Reports.Stopped(u)
 	})
 	switch {
 	case !ok: // a quorum has not answered yet, or those that could agree to what was accepted have not

@@ -20,8 +20,7 @@ type Scene struct {
 
 // quorum asks a strategy about the voters of the view.
 func (s *Scene) quorum(strategy downing.Strategy) paxos.Quorum {
-	voters := s.View.Voters
-	return func(has func(view.UID) bool) bool { return strategy.Quorum(voters, has) }
+	return func(has func(view.UID) bool) bool { return strategy.Quorum(s.View.Voters, has) }
 }
 
 // finishAt returns when this node finishes what keeps a voter frozen; false = nothing does, or it

@@ -62,7 +62,7 @@ func TestTimer(t *testing.T) {
 	if first(); fired != 0 {
 		t.Error("it fires for an earlier deadline")
 	}
-	third := timer.Arm(at(3)) // in the memory of the first
+	third := timer.Arm(at(3))
 	if second(); fired != 0 {
 		t.Error("it fires for an earlier deadline")
 	}

@@ -27,13 +27,13 @@ func (s Sights) Look(b *history.Set, now crdt.Reader) (history.Seen, error) {
 		k = &sight{}
 		s[b] = k
 	}
-	for it, isNew := range crdt.Diff(k.was, now) {
+	for it := range crdt.Diff(k.was, now) {
 		elem, err := crdt.DecodeElement[string](it.Path[1:]) // behind its kind
 		if err != nil {
 			return nil, err
 		}
 		if e := b.ByElem[elem]; e != nil {
-			k.seen.Note(e, isNew || now.Has(it.Path))
+			k.seen.Note(e, now.Has(it.Path))
 		}
 	}
 	k.was = now

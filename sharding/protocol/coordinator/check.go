@@ -9,7 +9,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Check reports every broken invariant of the coordinator.
+// Check reports every broken invariant of the coordinator; of each shard the first.
 func (c *Coordinator) Check() error {
 	var f protocol.Violations
 	h := &c.term.homes
