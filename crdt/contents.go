@@ -106,7 +106,8 @@ func (c *contents) forget(it *Item, ch *Changes) {
 	ch.drop(it, hidden)
 }
 
-// apply carries out one event that is new. It returns what the event has put, nil if that is nothing.
+// apply carries out one event that is new. It returns what the event has put; of one that puts nothing, what it has
+// removed last, nil if that is nothing.
 func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 	if e.Puts {
 		it = &Item{Dot: e.Dot, Key: e.Key, Path: e.Path, Payload: e.Payload}
@@ -116,10 +117,14 @@ func (c *contents) apply(e *Event, ch *Changes) (it *Item) {
 		old := c.index.Remove(d)
 		switch {
 		case old == nil: // it was removed before
+			continue
 		case e.Puts && old.Path == e.Path && old.Key == e.Key:
 			c.forget(old, ch) // insert has taken it from its key
 		default:
 			c.bury(old, ch)
+		}
+		if !e.Puts {
+			it = old
 		}
 	}
 	if e.Puts && c.Planted(defect.DropLosingSibling) {

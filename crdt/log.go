@@ -30,23 +30,17 @@ type eventLog struct {
 
 // logged is one event in its place of the log.
 type logged struct {
-	item    *Item      // what it has put; else its dot, key and path. nil: trimmed, waiting for the front to pass it
+	item    *Item      // what it puts, if that has its dot; else one with its key and path. nil: trimmed, see advance
 	of      *originLog // of its origin
-	removed Dot        // the one dot that it removes, if it puts an item
-	other   *otherwise // nil: it puts, and removes that at most
+	removed Dot        // the one dot that it removes
+	several *[]Dot     // that it removes; nil: one at most
 }
 
-// otherwise is for an event that puts nothing, or removes several dots.
-type otherwise struct {
-	puts    bool
-	removes []Dot
-}
-
-// event returns the event as it was applied.
-func (p *logged) event() Event {
-	e := Event{Dot: p.item.Dot, Key: p.item.Key, Path: p.item.Path, Puts: true, Payload: p.item.Payload}
-	if p.other != nil {
-		e.Puts, e.Removes = p.other.puts, p.other.removes
+// event returns the event as it was applied, under its dot.
+func (p *logged) event(d Dot) Event {
+	e := Event{Dot: d, Key: p.item.Key, Path: p.item.Path, Puts: p.item.Dot == d, Payload: p.item.Payload}
+	if p.several != nil {
+		e.Removes = *p.several
 	} else if p.removed != (Dot{}) {
 		e.Removes = []Dot{p.removed}
 	}
@@ -89,17 +83,18 @@ func (l *eventLog) open(g Group, size int) *originLog {
 	return ol
 }
 
-// add enters the next event of the group that open has begun. it is what the event has put, nil if that is nothing.
+// add enters the next event of the group that open has begun. it is what the event has put; of one that puts nothing,
+// what it has removed, or nil.
 func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
+	if !e.Puts && (it == nil || it.Payload != "" || it.Path != e.Path || it.Key != e.Key) {
+		it = &Item{Key: e.Key, Path: e.Path} // a payload would be kept for nothing
+	}
 	p := logged{item: it, of: ol}
-	switch n := len(e.Removes); {
-	case it == nil:
-		p.item = &Item{Dot: e.Dot, Key: e.Key, Path: e.Path}
-		p.other = &otherwise{removes: slices.Clone(e.Removes)}
-	case n == 1:
+	if n := len(e.Removes); n == 1 {
 		p.removed = e.Removes[0]
-	case n > 1:
-		p.other = &otherwise{puts: true, removes: slices.Clone(e.Removes)}
+	} else if n > 1 {
+		several := slices.Clone(e.Removes)
+		p.several = &several
 	}
 	l.places.Push(p)
 }
@@ -133,11 +128,11 @@ func (l *eventLog) cut(ol *originLog) (first, last uint64) {
 // at returns the place at a position.
 func (l *eventLog) at(pos uint64) *logged { return l.places.At(int(pos - l.start)) }
 
-// group appends the group at its places to dst.
-func (l *eventLog) group(dst Group, r *logRef) Group {
+// group appends the group of one origin at its places to dst.
+func (l *eventLog) group(dst Group, ol *originLog, r *logRef) Group {
 	dst = slices.Grow(dst, int(r.n))
 	for i := range uint64(r.n) {
-		dst = append(dst, l.at(r.pos+i).event())
+		dst = append(dst, l.at(r.pos+i).event(Dot{Origin: ol.origin, Seq: r.first + i}))
 	}
 	return dst
 }
@@ -169,7 +164,7 @@ func (g Group) size() int {
 	return n
 }
 
-// push appends a group, of which apply brings each event to life and returns what it has put. It drops the oldest
+// push appends a group, of which apply carries out each event and returns the item for add. It drops the oldest
 // groups while the log is over its bounds. They go first, so that the rings need not be larger than the bounds.
 func (l *eventLog) push(g Group, apply func(*Event) *Item) {
 	size := min(g.size(), math.MaxInt32)
@@ -238,7 +233,7 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 		if bytes += int(r.bytes); bytes > maxBytes && len(gs) > 0 {
 			return gs, true, true
 		}
-		gs = append(gs, l.group(nil, r))
+		gs = append(gs, l.group(nil, cursors[best].log, r))
 		cursors[best].i++
 		if !cursors[best].seek() {
 			cursors = slices.Delete(cursors, best, best+1)
@@ -310,15 +305,14 @@ func (l *eventLog) check(clock *Clock, was *rightLog) error {
 
 // checkGroup looks at one group.
 func (l *eventLog) checkGroup(ol *originLog, r *logRef) error {
-	var few [4]Event
-	g := Group(few[:0])
 	for i := range uint64(r.n) {
-		p := l.at(r.pos + i)
-		if p.item == nil || p.of != ol || p.item.Dot != (Dot{Origin: ol.origin, Seq: r.first + i}) {
+		p, d := l.at(r.pos+i), Dot{Origin: ol.origin, Seq: r.first + i}
+		if p.item == nil || p.of != ol || p.item.Dot != d && p.item.Payload != "" {
 			return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
 		}
-		g = append(g, p.event())
 	}
+	var few [4]Event
+	g := l.group(few[:0], ol, r)
 	if size := g.size(); size != int(r.bytes) {
 		return fmt.Errorf("crdt: log of %v: group %d-%d has %d bytes, counted as %d",
 			ol.origin, r.first, r.last(), size, r.bytes)

@@ -168,14 +168,14 @@ func (m *Merging) compare(most int) (cost int) {
 	return cost + 1
 }
 
-// follow lets the copy follow an event that the store has applied, by which it came to life there,
-// nil if nothing did. What the donor knew of is decided by the donation.
+// follow lets the copy follow an event that the store has applied, by which it came to life there, if the event puts.
+// What the donor knew of is decided by the donation.
 func (m *Merging) follow(e *Event, it *Item) {
 	switch {
 	case m.store.opt.Planted(defect.MergeAlone):
 	case !m.diff.Clock.Has(e.Dot):
 		m.next.apply(e, nil)
-	case it != nil:
+	case e.Puts:
 		m.change().drop(it, m.store.live.hides(m.store.live.keys.get(it.Key), it))
 	}
 }
