@@ -81,6 +81,9 @@ func (w *checkedWorld) step(t *testing.T, merge bool) {
 	}
 }
 
+// writable returns the state of a key for spoiling.
+func writable(s *Store, key string) *keyState { return s.live.keys.writable(key, s.live.keys.get(key)) }
+
 // TestCheckerFindsNothingWhereNothingIs holds the checker to Check over many writes.
 func TestCheckerFindsNothingWhereNothingIs(t *testing.T) {
 	for seed := range uint64(20) {
@@ -122,19 +125,19 @@ var corruptions = map[string]func(s *Store){
 		d.Add(s.live.some().Dot)
 		s.clock, s.pinned = s.clock.Minus(&d), false
 	},
-	"items of a key": func(s *Store) { s.live.keys.writable("many").items++ },
-	"paths of a key": func(s *Store) { s.live.keys.writable("many").paths++ },
-	"bytes of a key": func(s *Store) { s.live.keys.writable("many").bytes++ },
-	"kind of a key":  func(s *Store) { s.live.keys.writable("many").kind = KindLWWMap },
-	"kind of few":    func(s *Store) { s.live.keys.writable("few").kind = KindLWWMap },
-	"bytes of few":   func(s *Store) { s.live.keys.writable("few").bytes++ },
-	"marks of plain": func(s *Store) { s.live.keys.writable("many").marking().folds++ },
-	"owners":         func(s *Store) { s.live.keys.writable("owned").marks.owners[0].items++ },
+	"items of a key": func(s *Store) { writable(s, "many").items++ },
+	"paths of a key": func(s *Store) { writable(s, "many").paths++ },
+	"bytes of a key": func(s *Store) { writable(s, "many").bytes++ },
+	"kind of a key":  func(s *Store) { writable(s, "many").kind = KindLWWMap },
+	"kind of few":    func(s *Store) { writable(s, "few").kind = KindLWWMap },
+	"bytes of few":   func(s *Store) { writable(s, "few").bytes++ },
+	"marks of plain": func(s *Store) { writable(s, "many").marking().folds++ },
+	"owners":         func(s *Store) { writable(s, "owned").marks.owners[0].items++ },
 	"item elsewhere": func(s *Store) {
 		it := s.live.some()
 		other := *it
 		other.Key = "elsewhere"
-		ks := s.live.keys.writable("many")
+		ks := writable(s, "many")
 		ks.drop(it, nil)
 		ks.put(&other, nil, nil)
 		s.live.index.Remove(it.Dot)
@@ -148,7 +151,7 @@ var corruptions = map[string]func(s *Store){
 			it = &Item{Dot: Dot{Origin: 9, Seq: seq + 1}, Key: "many", Path: KindORSet.Path() + "sibling"}
 			s.live.insert(it, nil, nil)
 		}
-		rest := &s.live.keys.writable("many").big.rest
+		rest := &writable(s, "many").big.rest
 		got := rest.Get(it.Path)
 		rest.Set(&siblings{it.Path, []*Item{got.items[1], got.items[0]}}, nil)
 	},

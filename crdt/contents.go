@@ -97,7 +97,7 @@ func (c *contents) forget(it *Item, ch *Changes) {
 	marked, hidden := was.marks() != nil || c.marks.littered(), c.hides(was, it)
 	c.count--
 	c.sketch.drop(it.Dot, c.count)
-	is := c.keys.leave(it)
+	is := c.keys.leave(it, was)
 	c.bytes -= it.size()
 	if marked {
 		c.marks.left(is, it, c.living)

@@ -39,9 +39,8 @@ func (t *keyTable) set(ks keyItems) {
 	t.recent = ks
 }
 
-// writable returns the state of a key for changing.
-func (t *keyTable) writable(key string) *keyState {
-	was := t.get(key)
+// writable returns the state of a key, which get has returned, for changing.
+func (t *keyTable) writable(key string, was keyItems) *keyState {
 	ks := was.state(key, t.gen, &t.stamps)
 	if ks != was.more {
 		t.set(keyItems{more: ks})
@@ -60,7 +59,7 @@ func (t *keyTable) put(it *Item, removes []Dot) keyItems {
 		t.set(keyItems{only: it})
 		return t.recent
 	}
-	ks := t.writable(it.Key)
+	ks := t.writable(it.Key, was)
 	ks.put(it, removes, &t.cursor)
 	t.cursor.Drop()
 	ks.enter(it)
@@ -69,27 +68,31 @@ func (t *keyTable) put(it *Item, removes []Dot) keyItems {
 
 // drop takes an item from its key; leave counts it out then.
 func (t *keyTable) drop(it *Item) {
-	if t.get(it.Key).only == it {
+	was := t.get(it.Key)
+	if was.only == it {
 		t.remove(it.Key)
 		return
 	}
-	t.writable(it.Key).drop(it, &t.cursor)
+	t.writable(it.Key, was).drop(it, &t.cursor)
 	t.cursor.Drop()
 }
 
-// leave counts out an item that was taken from its key, and returns what the key holds then.
-func (t *keyTable) leave(it *Item) keyItems {
-	if t.get(it.Key).more != nil { // else it alone said all of its key
-		ks := t.writable(it.Key)
-		ks.leave(it)
-		if ks.items == 0 {
-			t.remove(it.Key)
-		} else if ks.items == 1 && ks.marks == nil {
-			only, _ := ks.edges()
-			t.set(keyItems{only: only})
-		}
+// leave counts out an item that was taken from its key, which now is that. It returns what the key holds then.
+func (t *keyTable) leave(it *Item, is keyItems) keyItems {
+	if is.more == nil { // it alone said all of its key
+		return is
 	}
-	return t.get(it.Key)
+	ks := t.writable(it.Key, is)
+	ks.leave(it)
+	if ks.items == 0 {
+		t.remove(it.Key)
+		return keyItems{}
+	} else if ks.items > 1 || ks.marks != nil {
+		return keyItems{more: ks}
+	}
+	only, _ := ks.edges()
+	t.set(keyItems{only: only})
+	return t.recent
 }
 
 // remove forgets a key that holds nothing.

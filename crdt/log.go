@@ -93,8 +93,7 @@ func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
 	if n := len(e.Removes); n == 1 {
 		p.removed = e.Removes[0]
 	} else if n > 1 {
-		several := slices.Clone(e.Removes)
-		p.several = &several
+		p.several = new(slices.Clone(e.Removes))
 	}
 	l.places.Push(p)
 }

@@ -81,7 +81,11 @@ func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
 }
 
 func viewOf[V Value[V, T], T any](r Reader) (v V, err error) {
-	defer guardMethod[V](r.Key(), "View", &err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicError(r.Key(), fmt.Sprintf("%T.View", v), p)
+		}
+	}()
 	return v.View(r)
 }
 
@@ -96,14 +100,6 @@ func run[A any](key, what string, fn func(A) error, of A) (err error) {
 		}
 	}()
 	return fn(of)
-}
-
-// guardMethod makes ErrPanic of a panic. It is deferred around a call of a method of the user's V.
-func guardMethod[V any](key, method string, err *error) {
-	if p := recover(); p != nil {
-		var v V
-		*err = panicError(key, fmt.Sprintf("%T.%s", v, method), p)
-	}
 }
 
 // panicError is ErrPanic with what was called for a key, and what that panicked with.

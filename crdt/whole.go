@@ -75,7 +75,11 @@ func readWhole[S State[S]](r Reader, decode func(string) (S, error)) (w Whole[S]
 // merged joins two states of a key. Merge is the user's, and one of the states may be a peer's:
 // what it panics with is an error, or one write would end every process that reads the key.
 func merged[S State[S]](key string, a, b S) (s S, err error) {
-	defer guardMethod[S](key, "Merge", &err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicError(key, fmt.Sprintf("%T.Merge", s), p)
+		}
+	}()
 	return a.Merge(b), nil
 }
 
