@@ -30,7 +30,7 @@ func main() {
 		story   = flag.Int("story", 0, "records of the story of a violation; 0: 60")
 	)
 	flag.Parse()
-	debug.SetGCPercent(400) // as in the command sim
+	debug.SetGCPercent(800) // as in the command sim
 	plans := soak.Rotation()
 	if *swarm != "" {
 		plans = []options.Plan{{Swarm: *swarm}}
