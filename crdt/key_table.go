@@ -77,7 +77,7 @@ func (t *keyTable) drop(it *Item) {
 	t.cursor.Drop()
 }
 
-// leave counts out an item that was taken from its key, which now is that. It returns what the key holds then.
+// leave counts out an item that was taken from its key, which holds is since. It returns what the key holds then.
 func (t *keyTable) leave(it *Item, is keyItems) keyItems {
 	if is.more == nil { // it alone said all of its key
 		return is

@@ -30,10 +30,16 @@ type eventLog struct {
 
 // logged is one event in its place of the log.
 type logged struct {
-	item    *Item      // what it puts, if that has its dot; else one with its key and path. nil: trimmed, see advance
+	item    *Item      // of its dot: what it puts. Of another: only key and path count, it puts nothing. nil: trimmed
 	of      *originLog // of its origin
-	removed Dot        // the one dot that it removes
+	removed Dot        // the one dot that it removes; zero: none, or several
 	several *[]Dot     // that it removes; nil: one at most
+}
+
+// bare reports whether the item may stand for an event that puts nothing: it is new, or was removed by the event.
+func (p *logged) bare() bool {
+	d := p.item.Dot
+	return p.item.Payload == "" && (d == Dot{} || d == p.removed || p.several != nil && slices.Contains(*p.several, d))
 }
 
 // event returns the event as it was applied, under its dot.
@@ -108,22 +114,6 @@ func (ol *originLog) add(r logRef) {
 	ol.refs.Push(r)
 }
 
-// cut takes the first group of one origin out and returns its seqs.
-func (l *eventLog) cut(ol *originLog) (first, last uint64) {
-	r := ol.refs.Pop()
-	for i := range uint64(r.n) {
-		if r.pos+i == l.start {
-			l.places.Pop()
-			l.start++
-		} else {
-			*l.at(r.pos + i) = logged{}
-		}
-	}
-	l.events -= int(r.n)
-	l.bytes -= int(r.bytes)
-	return r.first, r.last()
-}
-
 // at returns the place at a position.
 func (l *eventLog) at(pos uint64) *logged { return l.places.At(int(pos - l.start)) }
 
@@ -194,8 +184,18 @@ func (l *eventLog) shrink(events, bytes int) {
 
 // forget takes the first group of one origin out of the log: the floor rises over it.
 func (l *eventLog) forget(ol *originLog) {
-	first, last := l.cut(ol)
-	l.floor.AddRange(ol.origin, first, last)
+	r := ol.refs.Pop()
+	for i := range uint64(r.n) {
+		if r.pos+i == l.start {
+			l.places.Pop()
+			l.start++
+		} else {
+			*l.at(r.pos + i) = logged{}
+		}
+	}
+	l.events -= int(r.n)
+	l.bytes -= int(r.bytes)
+	l.floor.AddRange(ol.origin, r.first, r.last())
 }
 
 // trim drops the groups whose dots all of the clocks contain.
@@ -306,7 +306,7 @@ func (l *eventLog) check(clock *Clock, was *rightLog) error {
 func (l *eventLog) checkGroup(ol *originLog, r *logRef) error {
 	for i := range uint64(r.n) {
 		p, d := l.at(r.pos+i), Dot{Origin: ol.origin, Seq: r.first + i}
-		if p.item == nil || p.of != ol || p.item.Dot != d && p.item.Payload != "" {
+		if p.item == nil || p.of != ol || p.item.Dot != d && !p.bare() {
 			return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
 		}
 	}

@@ -63,22 +63,41 @@ func (w *logWorld) make(origins, groups int) {
 		var g Group
 		for range 1 + w.rng.IntN(4) {
 			next[o]++
-			dot, puts := Dot{Origin: Origin(o + 1), Seq: next[o]}, w.rng.IntN(4) > 0
-			g = append(g, Event{Dot: dot, Key: "k", Path: "p", Puts: puts})
-			for seq := range w.rng.Uint64N(3) {
-				e := &g[len(g)-1]
-				e.Removes = append(e.Removes, Dot{Origin: old, Seq: seq + 1})
+			e := Event{Dot: Dot{Origin: Origin(o + 1), Seq: next[o]}, Puts: w.rng.IntN(4) > 0}
+			e.Key, e.Path = w.one("k", "l"), w.one("p", "q")
+			if e.Puts {
+				e.Payload = w.one("", "", "x")
 			}
+			for seq := range w.rng.Uint64N(3) {
+				e.Removes = append(e.Removes, w.earlier(Dot{Origin: old, Seq: seq + 1}, g))
+			}
+			g = append(g, e)
 		}
 		w.made = append(w.made, g)
 	}
 }
 
+// one returns one of them.
+func (w *logWorld) one(of ...string) string { return of[w.rng.IntN(len(of))] }
+
+// earlier returns the dot of an event that was made before, of the group that is being made or another; or else.
+func (w *logWorld) earlier(or Dot, g Group) Dot {
+	if n := len(w.made); n > 0 && w.rng.IntN(3) > 0 {
+		g = w.made[n-1-w.rng.IntN(min(n, 5))]
+	}
+	if len(g) == 0 || w.rng.IntN(3) == 0 {
+		return or
+	}
+	return g[w.rng.IntN(len(g))].Dot
+}
+
 // apply applies a group and foretells the log: the runs that were not known, then the bound.
 func (w *logWorld) apply(g Group) {
 	known := w.store.Clock().Clone()
-	if _, err := w.store.Apply(g, nil); err != nil {
+	if outcome, err := w.store.Apply(g, nil); err != nil {
 		w.t.Fatal(err)
+	} else if outcome == Waiting {
+		return // what it removes was lost, or comes later
 	}
 	var run Group
 	for i := range g {

@@ -168,8 +168,8 @@ func (m *Merging) compare(most int) (cost int) {
 	return cost + 1
 }
 
-// follow lets the copy follow an event that the store has applied, by which it came to life there, if the event puts.
-// What the donor knew of is decided by the donation.
+// follow lets the copy follow an event that the store has applied. it is what that has returned; it counts if the event
+// puts. What the donor knew of is decided by the donation.
 func (m *Merging) follow(e *Event, it *Item) {
 	switch {
 	case m.store.opt.Planted(defect.MergeAlone):

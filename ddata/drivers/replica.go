@@ -21,7 +21,8 @@ type ReplicaHost interface {
 	Changed()
 	// Commit has a batch stored, and answers later with replicator.Persisted.
 	Commit(storage.Batch)
-	// Send sends a message, encoded in payload, which is valid until Send returns. It may be lost.
+	// Send sends a message, encoded in payload, which is valid until Send returns. It must not be changed: the next
+	// peer may get the same bytes. The message may be lost.
 	Send(e effect.Envelope, payload []byte)
 	// Decode decodes a message that has come in parts (wire.DecodeWhole) and answers later with
 	// replicator.Decoded, without a message if it cannot be decoded. It may be lost.

@@ -45,7 +45,9 @@ func (j *actingChecker) gone(w *World, _ *Process) {
 	if w.opt.Roles == nil {
 		return // the oldest of all is the oldest of the role
 	}
-	j.leads = slices.Grow(j.leads, len(w.datasets))[:len(w.datasets)]
+	if j.leads == nil {
+		j.leads = make([]processes, len(w.datasets))
+	}
 	for i, s := range w.datasets {
 		j.leads[i] = w.live.keep(j.leads[i], func(p *Process) bool { return slices.Contains(p.mem.leads, s.role) })
 	}

@@ -112,6 +112,8 @@ type replicaChecker interface {
 	stepped(*World, *replicaHost)
 }
 
+var _, _ replicaChecker = (*equalChecker)(nil), (*originChecker)(nil)
+
 func checkersOf(all []checker) (c checkers) {
 	c.all, c.stepped = all, map[keyspace.Dataset][]replicaChecker{}
 	for _, j := range all {

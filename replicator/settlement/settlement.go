@@ -85,17 +85,13 @@ func (t *Settlement) Check() error {
 	if t.attempt.goal != nil && !t.chain.Unsettled() {
 		return fmt.Errorf("settled %d and still a goal", t.chain.Settled())
 	}
-	if t.chain.Unsettled() && t.chain.Complete() && !sameEpochs(t.pasts, t.chain.Pasts()) {
-		return fmt.Errorf("the unsettled views are %v, their sets are %v", t.chain.Pasts(), t.pasts)
+	same := func(a, b quorum.Set[crdt.Origin]) bool {
+		return a.Epoch == b.Epoch && a.Size == b.Size && a.Self == b.Self && slices.Equal(a.Peers, b.Peers)
+	}
+	if sets := t.pastSets(); !slices.EqualFunc(t.pasts, sets, same) {
+		return fmt.Errorf("the sets of the unsettled views are %v, kept are %v", sets, t.pasts)
 	}
 	return t.chain.Check()
-}
-
-// sameEpochs reports whether the sets are those of the views.
-func sameEpochs(sets []quorum.Set[crdt.Origin], views []quorum.PastView) bool {
-	return slices.EqualFunc(sets, views, func(s quorum.Set[crdt.Origin], v quorum.PastView) bool {
-		return s.Epoch == v.Epoch
-	})
 }
 
 // pastSets makes the sets of the unsettled views, the newest first.

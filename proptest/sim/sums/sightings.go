@@ -20,8 +20,8 @@ type sighting struct {
 	items  uint64 // hash; 0: not taken
 }
 
-// Look takes what a replica holds: its clock, its digest and, unless that is nil, every item. It says what another,
-// or itself, held at that clock, if that was not the same; empty: it was.
+// Look takes what a replica holds: its clock, its digest and, unless that is nil, every item. It returns the replica
+// that held something else at that clock, which may be the same, and what; "" if none did.
 func (s *Sightings) Look(
 	who uint64, clock *crdt.Clock, digest crdt.Digest, all *crdt.Snapshot,
 ) (other uint64, is string) {

@@ -68,10 +68,11 @@ func (b byHome) check(shards []shardState) error {
 		prev := uint32(0)
 		for at := b.first[u]; at != 0; at = shards[at-1].near.next {
 			st := &shards[at-1]
-			if left--; st.home != u || st.near.prev != prev || left < 0 {
-				return fmt.Errorf("shard %d, of %v, is listed with %v, behind %d", at-1, st.home, u, prev)
+			if st.home != u || st.near.prev != prev {
+				return fmt.Errorf("shard %d, of %v, is in the list of %v, or its link back is wrong", at-1, st.home, u)
 			}
 			prev = at
+			left--
 		}
 	}
 	if left > 0 {
