@@ -248,7 +248,7 @@ func lose(l *eventLog, ol *originLog) {
 // TestCheckerFindsALostEvent takes an old event out of the log as a trim would, and forgets the floor or the place.
 func TestCheckerFindsALostEvent(t *testing.T) {
 	for name, spoil := range map[string]func(l *eventLog, ol *originLog){
-		"no floor": func(l *eventLog, ol *originLog) { lose(l, ol) },
+		"no floor": lose,
 		"no cut": func(l *eventLog, ol *originLog) {
 			r := ol.refs.At(0)
 			l.floor.AddRange(ol.origin, r.first, r.last())
