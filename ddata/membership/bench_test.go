@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,6 +57,39 @@ func BenchmarkStep(b *testing.B) {
 			}
 			if n > 5 && !m.Lease().Holds(now) {
 				b.Error(m.Lease())
+			}
+		})
+	}
+}
+
+// BenchmarkChange is a view in which the youngest of n members goes, or comes back, as the others are told of it.
+func BenchmarkChange(b *testing.B) {
+	for _, n := range []int{5, 100, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			m, now := big(b, n)
+			youngest := m.member.view.Members[n-1]
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				v := m.member.view
+				next := v.Next(v.Digest)
+				next.Members = v.Members[:n-1]
+				if len(v.Members) < n {
+					next.LastUp++
+					youngest.UID, youngest.UpNumber = youngest.UID+1, next.LastUp
+					next.Members = append(slices.Clone(v.Members), youngest)
+				}
+				change := message.Change{Change: v.ChangeTo(next)}
+				b.StartTimer()
+				fx := m.Step(now, Receive{From: 2, Msg: change})
+				b.StopTimer()
+				if m.member.view.Epoch != next.Epoch {
+					b.Fatal("not installed")
+				}
+				for fx.Persist != nil {
+					fx = m.Step(now, Persisted{})
+				}
+				b.StartTimer()
 			}
 		})
 	}

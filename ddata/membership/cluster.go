@@ -41,7 +41,7 @@ func (c *cluster) install(now time.Time, v *view.View) {
 	c.reports.Follow(v)
 	// heartbeats pass between any two members, except two that do not vote
 	all := !c.view.Capped || c.view.IsVoter(c.uid)
-	c.reach.Follow(now, c.view.Others(c.uid), func(o view.Member) bool { return all || c.view.Votes(o) })
+	c.reach.Follow(now, c.uid, v, func(o view.Member) bool { return all || c.view.Votes(o) })
 	c.downs.Follow(v)
 	c.settlement = view.Settle(v, c.reports.Settled)
 }
@@ -77,9 +77,6 @@ func (c *cluster) addr(r Receive) string {
 	return r.FromAddr
 }
 
-// others are the members except this node. The slice is the caller's.
-func (c *cluster) others() []view.Member { return c.view.Others(c.uid) }
-
 // mayGo reports whether nothing runs here under a lease, now or later: the node may be dropped, and
 // end.
 func (c *cluster) mayGo() bool { return c.self.Has(report.Stopped) }
@@ -108,13 +105,13 @@ func (c *cluster) down(u view.UID) bool {
 // allClose reports whether a view that is Closing has been told to the layers of this node, and of
 // all members that it reaches.
 func (c *cluster) allClose() bool {
-	return c.self.ToldClosing() && !slices.ContainsFunc(c.others(), c.asksIfCloses)
+	return c.self.ToldClosing() && !slices.ContainsFunc(c.view.Members, c.asksIfCloses)
 }
 
 // asksIfCloses reports whether this node was asked to close the cluster and does not know whether
 // the member has heard of it. Its grants tell.
 func (c *cluster) asksIfCloses(o view.Member) bool {
-	return c.self.AskedToClose() && c.view.Closing && c.hears(o.UID) && !c.reports.Closes(o.UID)
+	return o.UID != c.uid && c.self.AskedToClose() && c.view.Closing && c.hears(o.UID) && !c.reports.Closes(o.UID)
 }
 
 // checked is what check has found right. Most of it depends on the installed view, which does not change.
@@ -137,7 +134,7 @@ func (c *cluster) check() error {
 	if !news && c.checked.n%wholeEvery != 0 {
 		return c.downs.Check(v.View)
 	}
-	errs := []error{v.Check(), c.downs.Check(v.View), c.reports.Check(v.View)}
+	errs := []error{v.Check(), c.downs.Check(v.View), c.reports.Check(v.View), c.reach.Check(c.uid, v.View)}
 	if news {
 		errs = append(errs, v.CheckNew(c.uid))
 	}

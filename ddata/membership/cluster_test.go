@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -39,12 +40,16 @@ func TestModifiedViewsAreFoundOut(t *testing.T) {
 func TestNewViewsAreChecked(t *testing.T) {
 	for what, spoil := range map[string]func(c *cluster, v *view.View){
 		"this node is not in it": func(c *cluster, v *view.View) {
-			v.Members = c.others()
+			v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(o view.Member) bool { return o.UID == c.uid })
 			c.install(c.view.At, v)
 		},
 		"a member has no report": func(c *cluster, v *view.View) {
 			c.view = view.Install(v, c.view.At)
 			c.reports.Follow(&view.View{Members: v.Members[:1]})
+		},
+		"nothing is known of whether a member is heard": func(c *cluster, v *view.View) {
+			c.install(c.view.At, v)
+			c.reach.Follow(c.view.At, c.uid, &view.View{}, nil)
 		},
 	} {
 		w := newWorld(t, 1, LAN())

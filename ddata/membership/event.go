@@ -238,28 +238,37 @@ func changes(old, v *view.View) (es []Event) {
 	if v.Ages.Runs() && (old == nil || !old.Ages.Runs()) {
 		es = append(es, RetirementBegan{v})
 	}
+	var members []view.Member
 	if old != nil {
-		for _, o := range old.Members {
-			if !v.Has(o.UID) {
-				es = append(es, MemberRemoved{o})
-			}
+		members = old.Members
+	}
+	for was, is := range view.Beside(members, v.Members) {
+		if is == nil {
+			es = append(es, MemberRemoved{*was})
 		}
 	}
-	for _, o := range v.Members {
-		var before view.Status
-		if old != nil {
-			was, _ := old.Member(o.UID)
-			before = was.Status
+	for was, is := range view.Beside(members, v.Members) {
+		if is != nil && (was == nil || was.Status != is.Status) {
+			es = append(es, progress(was, *is)...)
 		}
-		if before == 0 {
-			es = append(es, MemberJoined{o})
-		}
-		if before < view.Up && o.Status >= view.Up {
-			es = append(es, MemberUp{o})
-		}
-		if before < view.Leaving && o.Status == view.Leaving {
-			es = append(es, MemberLeaving{o})
-		}
+	}
+	return es
+}
+
+// progress returns how far a member has come; was is nil for a new one.
+func progress(was *view.Member, is view.Member) (es []Event) {
+	var before view.Status
+	if was != nil {
+		before = was.Status
+	}
+	if before == 0 {
+		es = append(es, MemberJoined{is})
+	}
+	if before < view.Up && is.Status >= view.Up {
+		es = append(es, MemberUp{is})
+	}
+	if before < view.Leaving && is.Status == view.Leaving {
+		es = append(es, MemberLeaving{is})
 	}
 	return es
 }

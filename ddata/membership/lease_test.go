@@ -142,10 +142,10 @@ func TestLearnersHoldNone(t *testing.T) {
 // something under the lease is told all the same.
 func TestLapseIsTold(t *testing.T) {
 	w := newWorld(t, 1, LAN())
-	n := w.found(3)[0]
+	ns := w.found(3)
+	n, other := ns[0], ns[1].uid
 	w.run(5 * time.Second)
 	held := n.m.member.leasing.holder.Lease().Until()
-	other := n.m.member.view.Others(n.uid)[0].UID
 	lost, late := n.m.Stats().LeasesLost, held.Add(10*time.Millisecond)
 	sent := held.Add(-10 * time.Millisecond)
 	fx := n.m.Step(late, Receive{From: other, Msg: message.Grant{

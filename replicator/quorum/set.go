@@ -80,6 +80,7 @@ func SetOf(past PastView, self Member, others []Member) Set[crdt.Origin] {
 		return carriers(past, self, others)
 	}
 	v := Set[crdt.Origin]{Epoch: past.Epoch, Size: len(past.Voters), Self: past.hasVoter(self.ID)}
+	v.Peers = make([]crdt.Origin, 0, min(len(past.Voters), len(others)))
 	for _, m := range others {
 		if past.hasVoter(m.ID) {
 			v.Peers = append(v.Peers, m.ID)
@@ -108,9 +109,9 @@ func carriers(past PastView, self Member, others []Member) Set[crdt.Origin] {
 
 // Resolve returns the set with what the caller has for its members in place of their ids.
 func Resolve[P comparable](v Set[crdt.Origin], peer func(crdt.Origin) P) Set[P] {
-	out := Set[P]{Epoch: v.Epoch, Size: v.Size, Self: v.Self, Newest: v.Newest}
-	for _, id := range v.Peers {
-		out.Peers = append(out.Peers, peer(id))
+	out := Set[P]{Epoch: v.Epoch, Size: v.Size, Self: v.Self, Newest: v.Newest, Peers: make([]P, len(v.Peers))}
+	for i, id := range v.Peers {
+		out.Peers[i] = peer(id)
 	}
 	return out
 }

@@ -39,9 +39,9 @@ func (r *Roster) Install(v View, seqs [keyspace.Count]uint64) {
 	r.View, r.Oldest, r.Settlers = v, v.oldest(), v.eldest(SettlersMax)
 	r.Voter = hasPeer(v.Voters, r.self)
 	r.Member = r.Voter || hasPeer(v.Learners, r.self)
-	old := Roster{Peers: r.Peers}
-	r.Peers = nil
+	old := r.Peers
 	voters, learners := v.Voters, v.Learners
+	r.Peers = make([]*Peer, 0, len(voters)+len(learners))
 	for len(voters)+len(learners) > 0 {
 		var p Member
 		voter := len(learners) == 0 || len(voters) > 0 && voters[0].ID < learners[0].ID
@@ -53,8 +53,13 @@ func (r *Roster) Install(v View, seqs [keyspace.Count]uint64) {
 		if p.ID == r.self {
 			continue
 		}
-		n := old.Peer(p.ID)
-		if n == nil {
+		for len(old) > 0 && old[0].ID < p.ID {
+			old = old[1:]
+		}
+		var n *Peer
+		if len(old) > 0 && old[0].ID == p.ID {
+			n = old[0]
+		} else {
 			n = newPeer(p.ID, seqs)
 		}
 		n.up, n.disk, n.Voter = p.UpNumber, p.Disk, voter

@@ -126,17 +126,18 @@ func (v View) oldest() (id crdt.Origin) {
 	return id
 }
 
-// eldest returns the oldest voters, n at most, the oldest first.
+// eldest returns the oldest voters, n at most, which are few, the oldest first.
 func (v View) eldest(n int) []crdt.Origin {
-	all := slices.Clone(v.Voters)
-	slices.SortFunc(all, func(a, b Member) int {
-		return cmp.Or(cmp.Compare(a.UpNumber, b.UpNumber), cmp.Compare(a.ID, b.ID))
-	})
-	ids := make([]crdt.Origin, min(n, len(all)))
-	for i := range ids {
-		ids[i] = all[i].ID
+	age := func(a, b Member) int { return cmp.Or(cmp.Compare(a.UpNumber, b.UpNumber), cmp.Compare(a.ID, b.ID)) }
+	few := make([]Member, 0, n+1)
+	for _, m := range v.Voters {
+		if len(few) < n || age(m, few[n-1]) < 0 {
+			i, _ := slices.BinarySearchFunc(few, m, age)
+			few = slices.Insert(few, i, m)
+			few = few[:min(n, len(few))]
+		}
 	}
-	return ids
+	return idsOf(nil, few)
 }
 
 // Keeps reports whether all members of another view are members of this one. Both are Normal.
@@ -153,6 +154,7 @@ func (v View) VoterIDs() []crdt.Origin { return idsOf(nil, v.Voters) }
 func (v View) MemberIDs() []crdt.Origin { return idsOf(idsOf(nil, v.Voters), v.Learners) }
 
 func idsOf(ids []crdt.Origin, ps []Member) []crdt.Origin {
+	ids = slices.Grow(ids, len(ps))
 	for _, p := range ps {
 		ids = append(ids, p.ID)
 	}

@@ -108,6 +108,7 @@ func (t *Settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
 func (t *Settlement) refreshSets() {
 	newest := quorum.Set[*replica.Peer]{
 		Epoch: t.r.View.Epoch, Size: len(t.r.View.Voters), Self: t.r.Voter, Newest: true,
+		Peers: make([]*replica.Peer, 0, len(t.r.Peers)),
 	}
 	for _, p := range t.r.Peers {
 		if p.Voter {
@@ -130,19 +131,17 @@ func (t *Settlement) Follow(prev, v replica.View) {
 	if prev.Epoch != 0 {
 		c.Add(quorum.PastView{Epoch: prev.Epoch, Voters: prev.VoterIDs()})
 	}
-	switch {
-	case len(v.Voters) == 0:
-		// The role is new, or all members that knew something are gone: there is nothing to wait
-		// for.
-		t.becomeSettled(v.Epoch)
-	case prev.Epoch != 0:
-	case v.Founded && t.r.ID == keyspace.Durable && len(v.LastDisks) > 0:
+	founds := prev.Epoch == 0 && v.Founded && len(v.Voters) > 0
+	restores := t.r.ID == keyspace.Durable && len(v.LastDisks) > 0
+	if founds && restores {
 		c.Found(v.LastDisks)
-	case v.Founded:
+	}
+	t.refreshSets()
+	// The role or the cluster is new, or all members that knew something are gone: there is nothing to wait for.
+	if len(v.Voters) == 0 || founds && !restores {
 		t.becomeSettled(v.Epoch)
 	}
 	t.attempt = attempt{}
-	t.refreshSets()
 	t.reports.Forget(c.Since())
 	t.reports.Set(t.r.Cfg.Self, v.Epoch, t.r.Committed().Clone())
 	for _, p := range t.gatherers() {
@@ -152,7 +151,7 @@ func (t *Settlement) Follow(prev, v replica.View) {
 	case c.Unsettled():
 		t.at = t.r.Now.Add(t.r.Cfg.RetryInterval)
 	// another has said so before this replica had the view
-	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.ID == keyspace.Durable):
+	case len(v.Voters) > 0 && (!v.Founded || restores):
 		t.at = time.Time{}
 		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.ID, Epoch: v.Epoch})
 	}
@@ -266,7 +265,7 @@ func (t *Settlement) becomeSettled(epoch uint64) {
 // majorityLost reports whether of some view that was unsettled so far less is left than every
 // majority of it must meet.
 func (t *Settlement) majorityLost(epoch uint64) bool {
-	return slices.ContainsFunc(t.pastSets(), func(v quorum.Set[crdt.Origin]) bool {
+	return slices.ContainsFunc(t.pasts, func(v quorum.Set[crdt.Origin]) bool {
 		return v.Epoch < epoch && v.MajorityGone()
 	})
 }

@@ -1,6 +1,8 @@
 package downing
 
 import (
+	"fmt"
+	"maps"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -15,11 +17,13 @@ import (
 // before the first one could have fallen silent, except at those that were unreachable or are
 // suspected.
 //
-// Invariant: contacts has an entry for every other member of the view and no more.
+// Invariant: contacts has an entry for every other member of the view and no more. refusing counts those whose
+// machine refuses connections.
 type Reach struct {
 	after    time.Duration // UnreachableAfter
 	least    time.Duration // the silence that a suspected member is allowed at least
 	contacts map[view.UID]*contact
+	refusing int
 	lookAt   time.Time // no member can fall silent before, and none that is unreachable was heard
 }
 
@@ -46,23 +50,34 @@ func NewReach(after, beat time.Duration) *Reach {
 	return &Reach{after: after, least: 2 * beat, contacts: make(map[view.UID]*contact)}
 }
 
-// Follow takes the other members of a view that was just installed. What is known of a member stays
-// known. The silence of a member that was not watched counts from now on.
-func (r *Reach) Follow(now time.Time, others []view.Member, watched func(view.Member) bool) {
-	old := r.contacts
+// Follow takes a view that was just installed, of which self is this node. What is known of a member
+// stays known. The silence of a member that was not watched counts from now on.
+func (r *Reach) Follow(now time.Time, self view.UID, v *view.View, watched func(view.Member) bool) {
 	r.lookAt = time.Time{}
-	r.contacts = make(map[view.UID]*contact, len(others))
-	for _, o := range others {
-		c := &contact{heard: now, watched: watched(o)}
-		if was := old[o.UID]; was != nil {
-			watched, heard := c.watched, c.heard
-			*c = *was
-			c.watched = watched
-			if !was.watched {
-				c.heard = heard
-			}
+	others := 0
+	for _, o := range v.Members {
+		if o.UID == self {
+			continue
 		}
-		r.contacts[o.UID] = c
+		others++
+		c := r.contacts[o.UID]
+		if c == nil {
+			c = &contact{}
+			r.contacts[o.UID] = c
+		}
+		if !c.watched {
+			c.heard = now
+		}
+		c.watched = watched(o)
+	}
+	if len(r.contacts) > others { // some are gone
+		maps.DeleteFunc(r.contacts, func(u view.UID, c *contact) bool {
+			gone := !v.Has(u)
+			if gone {
+				r.refuses(c, time.Time{})
+			}
+			return gone
+		})
 	}
 }
 
@@ -75,7 +90,8 @@ func (r *Reach) Heard(u view.UID, now time.Time) bool {
 	}
 	c.heard, c.suspected = now, false
 	if !c.refused.IsZero() {
-		c.refused, c.misled = time.Time{}, true
+		r.refuses(c, time.Time{})
+		c.misled = true
 	}
 	if c.unreachable.IsZero() {
 		return false
@@ -101,7 +117,8 @@ func (r *Reach) Suspect(u view.UID, now time.Time) {
 // Connect notes that a member has answered an attempt to connect.
 func (r *Reach) Connect(u view.UID) {
 	if c := r.contacts[u]; c != nil {
-		c.connected, c.misled, c.refused = true, false, time.Time{}
+		c.connected, c.misled = true, false
+		r.refuses(c, time.Time{})
 	}
 }
 
@@ -113,8 +130,18 @@ func (r *Reach) Refuse(u view.UID, now time.Time) {
 	if c == nil || !c.connected || !c.refused.IsZero() || c.misled && now.Before(c.heard.Add(r.least)) {
 		return
 	}
-	c.refused = now
+	r.refuses(c, now)
 	r.lookAt = time.Time{}
+}
+
+// refuses notes since when a member's machine refuses connections; zero = it does not.
+func (r *Reach) refuses(c *contact, since time.Time) {
+	if !c.refused.IsZero() {
+		r.refusing--
+	}
+	if c.refused = since; !since.IsZero() {
+		r.refusing++
+	}
 }
 
 // RefusedSince returns since when a member's machine refuses connections to it while nothing is heard
@@ -129,6 +156,9 @@ func (r *Reach) RefusedSince(u view.UID) time.Time {
 // Ended returns those of some nodes whose process seems to have ended: their machine refuses
 // connections. They come in the order of the nodes.
 func (r *Reach) Ended(members []view.Member) (ended []view.UID) {
+	if r.refusing == 0 {
+		return nil
+	}
 	for _, o := range members {
 		if !r.RefusedSince(o.UID).IsZero() {
 			ended = append(ended, o.UID)
@@ -209,4 +239,23 @@ func (r *Reach) Watches(u view.UID) bool {
 func (r *Reach) Doubts(u view.UID) bool {
 	c := r.contacts[u]
 	return c != nil && (c.suspected || !c.unreachable.IsZero())
+}
+
+// Check verifies the invariants against the installed view, of which self is this node.
+func (r *Reach) Check(self view.UID, v *view.View) error {
+	known, refusing := 0, 0
+	for _, o := range v.Members {
+		c := r.contacts[o.UID]
+		if c == nil || o.UID == self {
+			continue
+		}
+		if known++; !c.refused.IsZero() {
+			refusing++
+		}
+	}
+	if known != len(v.Members)-1 || known != len(r.contacts) || refusing != r.refusing {
+		return fmt.Errorf("%d contacts, %d to other members of %d; %d refuse, and %d are counted",
+			len(r.contacts), known, len(v.Members), refusing, r.refusing)
+	}
+	return nil
 }

@@ -15,7 +15,7 @@ func TestReach(t *testing.T) {
 	at := func(d time.Duration) time.Time { return start.Add(d) }
 	members := []view.Member{{UID: 1}, {UID: 2}, {UID: 3}} // 1 is this node
 	r := NewReach(after, beat)
-	r.Follow(start, members[1:], func(o view.Member) bool { return o.UID == 2 })
+	r.Follow(start, 0, &view.View{Members: members[1:]}, func(o view.Member) bool { return o.UID == 2 })
 	look := func(d time.Duration, want ...view.UID) {
 		t.Helper()
 		changes, again := r.Look(at(d), members)
@@ -43,7 +43,7 @@ func TestReach(t *testing.T) {
 	r.Suspect(3, at(10*time.Second)) // its silence counts from here on, and half of it is enough
 	look(14*time.Second - 1)
 	look(14*time.Second, 3)
-	r.Follow(at(15*time.Second), members[1:2], func(view.Member) bool { return true })
+	r.Follow(at(15*time.Second), 0, &view.View{Members: members[1:2]}, func(view.Member) bool { return true })
 	if r.Hears(3) || !r.LastHeard(2).Equal(at(9*time.Second)) {
 		t.Error("what was known of a member that stays is lost, or one that went is heard")
 	}
@@ -53,7 +53,7 @@ func TestReach(t *testing.T) {
 func TestAWordLiftsASuspicion(t *testing.T) {
 	start, members := time.Unix(1000, 0), []view.Member{{UID: 2}}
 	r := NewReach(8*time.Second, time.Second)
-	r.Follow(start, members, func(view.Member) bool { return true })
+	r.Follow(start, 0, &view.View{Members: members}, func(view.Member) bool { return true })
 	if r.Suspect(2, start); !r.Doubts(2) {
 		t.Error("a hint raises no doubt")
 	}
@@ -77,12 +77,15 @@ func TestARefusedConnectionIsAnEnd(t *testing.T) {
 	start, members := time.Unix(1000, 0), []view.Member{{UID: 2}, {UID: 3}}
 	at := func(d time.Duration) time.Time { return start.Add(d) }
 	r := NewReach(after, beat)
-	r.Follow(start, members, func(o view.Member) bool { return o.UID == 2 })
+	r.Follow(start, 0, &view.View{Members: members}, func(o view.Member) bool { return o.UID == 2 })
 	hears := func(d time.Duration, u view.UID, want bool) {
 		t.Helper()
 		r.Look(at(d), members)
 		if r.Hears(u) != want || r.RefusedSince(u).IsZero() != want {
 			t.Errorf("at %v: heard %t, refused since %v", d, r.Hears(u), r.RefusedSince(u))
+		}
+		if err := r.Check(0, &view.View{Members: append([]view.Member{{}}, members...)}); err != nil {
+			t.Errorf("at %v: %v", d, err)
 		}
 	}
 	r.Refuse(2, start)
@@ -99,7 +102,7 @@ func TestARefusedConnectionIsAnEnd(t *testing.T) {
 	}
 	r.Refuse(3, at(2*time.Second)) // its silence means nothing, but this does
 	hears(2*time.Second, 3, false)
-	r.Follow(at(2*time.Second), members, func(view.Member) bool { return true })
+	r.Follow(at(2*time.Second), 0, &view.View{Members: members}, func(view.Member) bool { return true })
 	hears(2*time.Second, 2, false)
 	if !r.Heard(2, at(3*time.Second)) {
 		t.Error("the word of a living one is not told")
@@ -116,5 +119,13 @@ func TestARefusedConnectionIsAnEnd(t *testing.T) {
 	r.Connect(2)
 	if r.Look(at(6*time.Second+1), members); !r.RefusedSince(2).IsZero() {
 		t.Error("a connection does not take the refusal back")
+	}
+	r.Refuse(3, at(7*time.Second))
+	hears(7*time.Second, 3, false)
+	members = members[:1]
+	r.Follow(at(7*time.Second), 0, &view.View{Members: members}, func(view.Member) bool { return true })
+	hears(7*time.Second, 2, true)
+	if ended := r.Ended(members); ended != nil {
+		t.Error("the one that refused has gone, and ended are", ended)
 	}
 }

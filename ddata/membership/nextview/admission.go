@@ -68,6 +68,9 @@ func (c *composer) raiseFormat() {
 func (c *composer) admit() {
 	next := c.next()
 	c.plan.Admits = true
+	if len(c.asking) == 0 {
+		return
+	}
 	taken, held := make(map[string]bool, len(next.Members)), make(map[view.DiskID]bool, len(next.Members))
 	take := func(o view.Member) { taken[o.Addr], held[o.Disk] = true, o.Disk != 0 }
 	for _, o := range next.Members {

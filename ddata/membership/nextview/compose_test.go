@@ -42,7 +42,7 @@ func newNode() *node {
 	}
 	n.in = view.Install(v, n.now)
 	n.reports.Follow(v)
-	n.reach.Follow(n.now, n.in.Others(1), func(view.Member) bool { return true })
+	n.reach.Follow(n.now, 1, n.in.View, func(view.Member) bool { return true })
 	return n
 }
 

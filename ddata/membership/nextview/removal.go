@@ -15,6 +15,7 @@ import (
 func (c *composer) keep(removalOf func(view.Member) removal) (kept []view.Member, delayed bool) {
 	removals := c.removals(removalOf)
 	later := c.leaveLater(removals)
+	kept = make([]view.Member, 0, len(c.View.Members)+len(c.asking))
 	for i, o := range c.View.Members {
 		r := removals[i]
 		switch {

@@ -131,7 +131,7 @@ func TestPromises(t *testing.T) {
 	if p.Until(2) != now.Add(5*time.Second) || !p.HoldsBack(2, now) || p.HoldsBack(2, now.Add(time.Second)) {
 		t.Error("a promise was shortened, or is not held back")
 	}
-	p.Follow([]view.Member{{UID: 2}})
+	p.Follow(&view.View{Members: []view.Member{{UID: 2}}})
 	if p.Until(2) != now.Add(5*time.Second) || !p.Until(3).IsZero() || p.HoldsBack(2, now) {
 		t.Error("after an epoch")
 	}

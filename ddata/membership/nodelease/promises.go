@@ -2,6 +2,7 @@ package nodelease
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -20,16 +21,11 @@ func NewPromises() *Promises {
 	return &Promises{until: make(map[view.UID]time.Time), heldBack: make(map[view.UID]time.Time)}
 }
 
-// Follow takes the other members of a view that was just installed. Promises outlive an epoch, and
-// what is held back belongs to one.
-func (p *Promises) Follow(others []view.Member) {
-	old := p.until
-	*p = *NewPromises()
-	for _, o := range others {
-		if t, ok := old[o.UID]; ok {
-			p.until[o.UID] = t
-		}
-	}
+// Follow takes a view that was just installed. Promises outlive an epoch, and what is held back belongs
+// to one.
+func (p *Promises) Follow(v *view.View) {
+	maps.DeleteFunc(p.until, func(u view.UID, _ time.Time) bool { return !v.Has(u) })
+	clear(p.heldBack)
 }
 
 // Make promises a member that no view without it is accepted here before until. It shortens no

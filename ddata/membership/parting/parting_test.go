@@ -20,7 +20,7 @@ func TestPartingWaitsForAnswers(t *testing.T) {
 		Reach: downing.NewReach(4*beat, beat),
 	}
 	s.Reports.Follow(v)
-	s.Reach.Follow(now, s.View.Others(1), func(view.Member) bool { return true })
+	s.Reach.Follow(now, 1, s.View.View, func(view.Member) bool { return true })
 	p := New(Config{Self: 1, Beat: beat, Most: 4 * beat})
 	if r := p.Advance(s); !r.Waits || len(r.Words) != 2 || r.Words[0].View != v || !r.Words[0].Beat || !p.Begun() {
 		t.Errorf("the first round: %+v", r)
@@ -45,7 +45,7 @@ func TestDebtsEndWithTheAnswer(t *testing.T) {
 	v := &view.View{Epoch: 5, Members: []view.Member{{UID: 1}, {UID: 2}, {UID: 3}}}
 	next := &view.View{Epoch: 6, Members: v.Members[:2]}
 	in, reach, d := view.Install(v, now), downing.NewReach(4*time.Second, time.Second), Debts{}
-	reach.Follow(now, in.Others(1), func(view.Member) bool { return true })
+	reach.Follow(now, 1, in.View, func(view.Member) bool { return true })
 	d.Decide(1, in, next, reach)
 	if d.Empty() || d.Learn(3, 5) || !d.Learn(3, 6) || !d.Empty() {
 		t.Error("the member that was dropped, and it alone, has to hear of it")

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -51,19 +52,23 @@ func NewTable(self view.UID, own *Own) *Table {
 
 // Follow takes a view that was just installed. Of its members it keeps what outlives an epoch.
 func (t *Table) Follow(v *view.View) {
-	old := t.peers
-	t.peers = make(map[view.UID]*peer, len(v.Members))
-	for _, o := range v.Members {
-		if o.UID == t.self {
+	others := 0
+	for i := range v.Members {
+		u := v.Members[i].UID
+		if u == t.self {
 			continue
 		}
-		p := &peer{}
-		if q := old[o.UID]; q != nil {
-			*p = *q
-			p.flags, p.epoch, p.frozenAt = q.flags&^Frozen, 0, time.Time{}
-			p.crashed, p.crashAt = nil, time.Time{}
+		others++
+		p := t.peers[u]
+		if p == nil {
+			p = &peer{}
+			t.peers[u] = p
 		}
-		t.peers[o.UID] = p
+		p.flags, p.epoch, p.frozenAt = p.flags&^Frozen, 0, time.Time{}
+		p.crashed, p.crashAt = nil, time.Time{}
+	}
+	if len(t.peers) > others { // some are gone
+		maps.DeleteFunc(t.peers, func(u view.UID, _ *peer) bool { return !v.Has(u) })
 	}
 }
 

@@ -21,13 +21,13 @@ type Change struct {
 func (i *Installed) ChangeTo(child *View) *Change {
 	few := *child
 	c := &Change{View: &few, Hash: child.Hash()}
-	few.Members = slices.DeleteFunc(slices.Clone(child.Members), func(m Member) bool {
-		was, ok := i.Member(m.UID)
-		return ok && was.equal(m)
-	})
-	for _, m := range i.Members {
-		if !child.Has(m.UID) {
-			c.Gone = append(c.Gone, m.UID)
+	few.Members = []Member{}
+	for was, is := range Beside(i.Members, child.Members) {
+		switch {
+		case is == nil:
+			c.Gone = append(c.Gone, was.UID)
+		case was == nil || !was.equal(*is):
+			few.Members = append(few.Members, *is)
 		}
 	}
 	few.Unsettled = slices.Clone(child.Unsettled)
@@ -56,12 +56,14 @@ func (i *Installed) Child(c *Change) (*View, error) {
 		return nil, ErrOtherParent
 	}
 	v := *c.View
-	v.Members = slices.DeleteFunc(slices.Clone(i.Members), func(m Member) bool {
-		_, gone := slices.BinarySearch(c.Gone, m.UID)
-		return gone || c.View.Has(m.UID)
-	})
-	v.Members = append(v.Members, c.View.Members...)
-	v.Sort()
+	v.Members = make([]Member, 0, len(i.Members)+len(c.View.Members))
+	for was, is := range Beside(i.Members, c.View.Members) {
+		if is != nil {
+			v.Members = append(v.Members, *is)
+		} else if _, gone := slices.BinarySearch(c.Gone, was.UID); !gone {
+			v.Members = append(v.Members, *was)
+		}
+	}
 	v.Unsettled = slices.Clone(c.View.Unsettled)
 	known := i.Witnesses()
 	for k, s := range v.Unsettled {

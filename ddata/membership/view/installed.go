@@ -24,7 +24,7 @@ type Installed struct {
 
 // Install returns a view as it is installed at now.
 func Install(v *View, now time.Time) *Installed {
-	i := &Installed{View: v, Digest: v.Hash(), Voters: v.Voters(), Capped: v.capped(len(v.Full())), At: now}
+	i := &Installed{View: v, Digest: v.Hash(), Voters: v.Voters(), Capped: v.capped(), At: now}
 	i.sealed = i.seal()
 	return i
 }
@@ -57,11 +57,6 @@ func (i *Installed) Addr(u UID) string {
 func (i *Installed) MayHoldLease(u UID) bool {
 	o, ok := i.Member(u)
 	return ok && o.Status != Joining
-}
-
-// Others returns the members except one, by UID. The slice is the caller's.
-func (i *Installed) Others(self UID) []Member {
-	return slices.DeleteFunc(slices.Clone(i.Members), func(o Member) bool { return o.UID == self })
 }
 
 // Check verifies that the view was not modified since the node installed it.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -61,6 +62,29 @@ func (m Member) HasRole(role string) bool {
 // Replaces reports whether the two cannot be there at once: one address is one process, and so is
 // one disk.
 func (m Member) Replaces(o Member) bool { return m.Addr == o.Addr || m.Disk != 0 && m.Disk == o.Disk }
+
+// Beside yields the members of two views, each sorted by UID: what each was, and what it is. nil says that it was
+// not there, or is gone. A UID that one of the two lists twice comes twice.
+func Beside(before, now []Member) iter.Seq2[*Member, *Member] {
+	return func(yield func(was, is *Member) bool) {
+		for i, j := 0, 0; i < len(before) || j < len(now); {
+			var was, is *Member
+			if j == len(now) || i < len(before) && before[i].UID <= now[j].UID {
+				was = &before[i]
+			}
+			if i == len(before) || j < len(now) && now[j].UID <= before[i].UID {
+				is = &now[j]
+				j++
+			}
+			if was != nil {
+				i++
+			}
+			if !yield(was, is) {
+				return
+			}
+		}
+	}
+}
 
 // String prints uid, address, status and age.
 func (m Member) String() string {

@@ -87,46 +87,51 @@ func (v *View) find(u UID) (int, bool) {
 
 // Full returns the full members, oldest first: their replicas count, and they may run things. The
 // slice is the caller's.
-func (v *View) Full() []Member {
-	var ms []Member
-	for _, m := range v.Members {
-		if m.Full() {
+func (v *View) Full() []Member { return oldest(v.Members, len(v.Members), Member.Full) }
+
+// oldest returns the oldest of those members that are meant, at most so many, oldest first.
+func oldest(members []Member, most int, meant func(Member) bool) []Member {
+	var ms []*Member
+	for i := range members {
+		if m := &members[i]; meant(*m) {
 			ms = append(ms, m)
 		}
 	}
-	slices.SortFunc(ms, func(a, b Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
-	return ms
+	slices.SortFunc(ms, func(a, b *Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
+	few := make([]Member, min(most, len(ms)))
+	for i := range few {
+		few[i] = *ms[i]
+	}
+	return few
 }
 
 // Voters returns the members that decide what comes after this view and grant leases in it, oldest
 // first. They are the full members. If VotersMax is set, they are the oldest of these, and only as
 // many leaving ones as are needed for the number. The slice is the caller's.
 func (v *View) Voters() []Member {
-	ms := v.Full()
-	if !v.capped(len(ms)) {
-		return ms
+	if !v.capped() {
+		return v.Full()
 	}
-	stay := 0 // how many do not leave; they vote before any that leaves
-	for _, m := range ms {
-		if m.Status != Leaving {
-			stay++
-		}
+	most := int(v.VotersMax)
+	ms := oldest(v.Members, most, func(m Member) bool { return m.Full() && m.Status != Leaving })
+	if len(ms) < most {
+		leaves := func(m Member) bool { return m.Full() && m.Status == Leaving }
+		ms = append(ms, oldest(v.Members, most-len(ms), leaves)...)
+		slices.SortFunc(ms, func(a, b Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
 	}
-	room, leave := int(v.VotersMax), max(0, int(v.VotersMax)-stay)
-	return slices.DeleteFunc(ms, func(m Member) bool {
-		if room == 0 || m.Status == Leaving && leave == 0 {
-			return true
-		}
-		if m.Status == Leaving {
-			leave--
-		}
-		room--
-		return false
-	})
+	return ms
 }
 
-// capped reports whether some of so many full members do not vote.
-func (v *View) capped(full int) bool { return v.VotersMax > 0 && full > int(v.VotersMax) }
+// capped reports whether some full members do not vote.
+func (v *View) capped() bool {
+	full := 0
+	for i := range v.Members {
+		if v.Members[i].Full() {
+			full++
+		}
+	}
+	return v.VotersMax > 0 && full > int(v.VotersMax)
+}
 
 // Learners returns the members that are not full yet, by UID. The slice is the caller's.
 func (v *View) Learners() []Member {

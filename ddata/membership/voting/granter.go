@@ -26,13 +26,14 @@ func NewGranter(cfg Config) *Granter { return &Granter{cfg: cfg, promises: nodel
 // that a later decision of these members replaces must not come before the leases that were granted
 // in earlier epochs have run out.
 func (g *Granter) Install(now time.Time, in *view.Installed) {
-	others := in.Others(g.cfg.Self)
-	g.promises.Follow(others)
+	g.promises.Follow(in.View)
 	if g.cfg.Defects.Planted(defect.NoInstallPromise) {
 		return
 	}
-	for _, o := range others {
-		g.Grant(o.UID, now)
+	for i := range in.Members {
+		if u := in.Members[i].UID; u != g.cfg.Self {
+			g.Grant(u, now)
+		}
 	}
 }
 
@@ -45,9 +46,9 @@ func (g *Granter) Until(u view.UID) time.Time { return g.promises.Until(u) }
 
 // IsFree reports whether no node runs under a lease that a promise of this node covers.
 func (g *Granter) IsFree(now time.Time, in *view.Installed, reports *report.Table) bool {
-	return !slices.ContainsFunc(in.Others(g.cfg.Self), func(o view.Member) bool {
-		return g.cfg.Defects.Planted(defect.GoesUntold) ||
-			!reports.Stopped(o.UID) && in.MayHoldLease(o.UID) && now.Before(g.Until(o.UID))
+	return !slices.ContainsFunc(in.Members, func(o view.Member) bool {
+		return o.UID != g.cfg.Self && (g.cfg.Defects.Planted(defect.GoesUntold) ||
+			!reports.Stopped(o.UID) && in.MayHoldLease(o.UID) && now.Before(g.Until(o.UID)))
 	})
 }
 
