@@ -38,16 +38,27 @@ func (j *Joint[P]) Agreed(l Level, has func(P) bool) bool {
 	return j.complete && j.Lacking(l, has) == nil
 }
 
-// Taught reports whether, in every set, a majority satisfies has, or all others where that is less.
-// The own replica is not asked.
-func (j *Joint[P]) Taught(has func(P) bool) bool {
+// Enough reports whether n members may be as many as the level needs, in every set. Where they come one by one, that
+// is asked before Agreed, which looks at all members.
+func (j *Joint[P]) Enough(l Level, n int) bool {
+	for i := range j.sets {
+		if n < j.sets[i].Need(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// Taught reports whether, in every set, a majority satisfies has, or all others where that is less; n do at most. The
+// own replica is not asked.
+func (j *Joint[P]) Taught(n int, has func(P) bool) bool {
 	if !j.complete {
 		return false
 	}
 	for i := range j.sets {
 		v := &j.sets[i]
-		others := Set[P]{Peers: v.Peers}
-		if others.Tally(has) < min(v.Need(Majority), len(v.Peers)) {
+		need, others := min(v.Need(Majority), len(v.Peers)), Set[P]{Peers: v.Peers}
+		if n < need || others.Tally(has) < need {
 			return false
 		}
 	}
@@ -99,7 +110,7 @@ func (j *Joint[P]) common(v *Set[P], n int, base func(P) (uint64, bool)) uint64 
 func (j *Joint[P]) Choose(levels []Level, all bool, order func([]P) []P) []P {
 	var out []P
 	for i := len(j.sets) - 1; i >= 0; i-- { // the newest last: most of the others are in it
-		v := &j.sets[i]
+		v, before := &j.sets[i], out
 		need := 0
 		for _, l := range levels {
 			need = max(need, v.Need(l))
@@ -115,12 +126,12 @@ func (j *Joint[P]) Choose(levels []Level, all bool, order func([]P) []P) []P {
 			need = len(v.Peers)
 		}
 		for _, p := range v.Peers {
-			if slices.Contains(out, p) {
+			if slices.Contains(before, p) {
 				need--
 			}
 		}
 		for _, p := range order(v.Peers) {
-			if need > 0 && !slices.Contains(out, p) {
+			if need > 0 && !slices.Contains(before, p) {
 				out = append(out, p)
 				need--
 			}

@@ -30,9 +30,15 @@ func TestEachSetMustAgree(t *testing.T) {
 		{[]crdt.Origin{0, 2}, false}, {[]crdt.Origin{0, 3, 4, 5}, true}, {[]crdt.Origin{3, 4, 5}, false},
 		{[]crdt.Origin{0, 2, 3, 4}, false},
 	} {
-		if got := j.Agreed(Majority, among(r.has...)); got != r.want {
+		if got := j.Agreed(Majority, among(r.has...)); got != r.want || got && !j.Enough(Majority, len(r.has)) {
 			t.Errorf("%v agree: %v", r.has, got)
 		}
+	}
+	if j.Enough(Majority, 2) || !j.Enough(Majority, 3) || j.Enough(All, 2) {
+		t.Error("the older set needs three")
+	}
+	if j.Taught(1, among(2, 3, 4, 5)) || !j.Taught(4, among(2, 3, 4, 5)) || j.Taught(4, among(2, 3, 4)) {
+		t.Error("the older set has three others")
 	}
 	if joint(false, newest).Agreed(Majority, among(0, 2, 3)) {
 		t.Error("agreed though a set is missing")

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -24,7 +25,7 @@ type comparison struct {
 	names []string // the keys
 	keys  []comparedKey
 	asked []*replica.Peer
-	votes []vote
+	votes []vote // by peer
 
 	question *wire.Compare   // what the peer was asked that was asked last
 	told     *crdt.Clock     // what that peer had been told before
@@ -96,8 +97,20 @@ func (c *comparison) without(told *crdt.Clock) *crdt.Clock {
 	return c.clock.Minus(told)
 }
 
+// vote returns where the vote of a peer stands, or would stand, and whether it is there.
+func (c *comparison) vote(p *replica.Peer) (i int, voted bool) {
+	return slices.BinarySearchFunc(c.votes, p, func(v vote, p *replica.Peer) int {
+		return cmp.Compare(v.from.ID, p.ID)
+	})
+}
+
+// voted reports whether a replica, the own one as nil, has said what it holds.
 func (c *comparison) voted(p *replica.Peer) bool {
-	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p })
+	if p == nil {
+		return true
+	}
+	_, voted := c.vote(p)
+	return voted
 }
 
 // agrees reports whether a replica, the own one as nil, holds the same state of the i-th key.
@@ -105,7 +118,8 @@ func (c *comparison) agrees(p *replica.Peer, i int) bool {
 	if p == nil {
 		return c.keys[i].own
 	}
-	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p && v.agrees[i] })
+	at, voted := c.vote(p)
+	return voted && c.votes[at].agrees[i]
 }
 
 // Agreed reports whether a replica, the own one as nil, holds the same state of a key.

@@ -199,8 +199,12 @@ func (x *Linear) OnCompared(p *replica.Peer, msg *wire.Compared) {
 	if !msg.Known {
 		p.Link(x.r.ID).Told = nil
 	}
-	if c == nil || msg.ID != c.id || msg.Epoch != x.r.View.Epoch || !slices.Contains(c.asked, p) || c.voted(p) {
+	if c == nil || msg.ID != c.id || msg.Epoch != x.r.View.Epoch || !slices.Contains(c.asked, p) {
 		return // of an older question, or of an older view (R15)
+	}
+	at, voted := c.vote(p)
+	if voted {
+		return
 	}
 	if !msg.Known {
 		if !slices.Contains(c.retold, p) {
@@ -231,7 +235,7 @@ func (x *Linear) OnCompared(p *replica.Peer, msg *wire.Compared) {
 		}
 		x.behind.Join(msg.Extra)
 	}
-	c.votes = append(c.votes, v)
+	c.votes = slices.Insert(c.votes, at, v)
 	x.checkComparison()
 }
 
@@ -242,10 +246,10 @@ func (x *Linear) checkComparison() {
 	if c == nil {
 		return
 	}
-	open := 0
+	open, enough := 0, x.sets.Enough(quorum.Majority, len(c.votes)+1)
 	for i := range c.keys {
 		k := &c.keys[i]
-		if !k.agreed && x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return c.agrees(p, i) }) {
+		if !k.agreed && enough && x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return c.agrees(p, i) }) {
 			k.agreed = true
 			for _, o := range k.ops {
 				x.ops.EndRead(o, k.state)
@@ -259,7 +263,7 @@ func (x *Linear) checkComparison() {
 	case open == 0 || len(c.votes) == len(c.asked):
 		x.plan(x.giveUp())
 	// others may make up for them
-	case x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return p == nil || c.voted(p) }):
+	case enough && x.sets.Agreed(quorum.Majority, c.voted):
 		x.at = timer.Earliest(x.at, x.r.Now.Add(x.r.Cfg.GapDelay))
 	}
 }

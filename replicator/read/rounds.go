@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -25,7 +26,7 @@ type round struct {
 	sent  bool            // no: it gathers reads while others are out
 	tries int
 
-	answers []answer // one of each peer at most
+	answers []answer // by peer, one of each at most
 }
 
 // answer is what a peer has told.
@@ -34,23 +35,29 @@ type answer struct {
 	extra *crdt.Clock // what the peer has that this replica may lack; nil: nothing is missing any more
 }
 
+// find returns where the answer of a peer stands, or would stand.
+func (r *round) find(p *replica.Peer) (i int, ok bool) {
+	return slices.BinarySearchFunc(r.answers, p, func(a answer, p *replica.Peer) int {
+		return cmp.Compare(a.from.ID, p.ID)
+	})
+}
+
 // answer returns that of a peer, nil if there is none.
 func (r *round) answer(p *replica.Peer) *answer {
-	for i := range r.answers {
-		if a := &r.answers[i]; a.from == p {
-			return a
-		}
+	i, ok := r.find(p)
+	if !ok {
+		return nil
 	}
-	return nil
+	return &r.answers[i]
 }
 
 // take takes the answer of a peer.
 func (r *round) take(p *replica.Peer, extra *crdt.Clock) {
-	if a := r.answer(p); a != nil {
-		a.extra = extra
-	} else {
-		r.answers = append(r.answers, answer{p, extra})
+	i, ok := r.find(p)
+	if !ok {
+		r.answers = slices.Insert(r.answers, i, answer{from: p})
 	}
+	r.answers[i].extra = extra
 }
 
 // look looks again at the answers of which something was missing.
@@ -226,7 +233,7 @@ func (q *Rounds) checkRound(r *round) {
 	r.look(func(extra *crdt.Clock) bool { return q.has(r, extra) })
 	answered := func(p *replica.Peer) bool { return q.Answered(r, p) }
 	if r.learn {
-		q.learned = q.learned || q.sets.Taught(answered)
+		q.learned = q.learned || q.sets.Taught(len(r.answers), answered)
 		return
 	}
 	keep := r.ops[:0]
@@ -234,7 +241,7 @@ func (q *Rounds) checkRound(r *round) {
 	agreed := false
 	for i, o := range r.ops {
 		if i == 0 || o.Level != level { // mostly all are of one
-			level, agreed = o.Level, q.sets.Agreed(o.Level, answered)
+			level, agreed = o.Level, q.sets.Enough(o.Level, len(r.answers)+1) && q.sets.Agreed(o.Level, answered)
 		}
 		if !o.Done() && agreed {
 			q.ops.EndRead(o, q.r.Store.View(o.Key))
