@@ -158,6 +158,32 @@ func BenchmarkWriteMajority(b *testing.B) {
 	}
 }
 
+// BenchmarkMany is a core doing the work of many nodes while one of them writes and another one reads, one after the
+// other. What a node does for a message of another one must not grow with the nodes.
+func BenchmarkMany(b *testing.B) {
+	for _, n := range []int{3, 30, 300} {
+		b.Run(fmt.Sprint("nodes=", n), func(b *testing.B) {
+			l := newLab(b, n)
+			l.gauge = func() int64 { return 0 }
+			id, messages := uint64(0), l.msg
+			for b.Loop() {
+				id += 2
+				l.step(1, Update{ID: id, Key: "s", Write: quorum.Majority, Mutate: func(t *crdt.Tx) error {
+					return addOne.Mutator(t).Add(fmt.Sprint(id % 1000))
+				}})
+				l.drain()
+				l.step(2, Get{ID: id + 1, Key: "s", Read: quorum.Majority})
+				l.drain()
+			}
+			if l.n != int(id) {
+				b.Fatalf("%d of %d answered", l.n, id)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(l.msg-messages), "ns/msg")
+			b.ReportMetric(float64(l.msg-messages)/float64(id), "msgs/op")
+		})
+	}
+}
+
 // BenchmarkReadMajority reads a key that does not change: only a hash travels.
 func BenchmarkReadMajority(b *testing.B) {
 	l := newLab(b, 3)

@@ -65,34 +65,34 @@ func (j *Joint[P]) Taught(n int, has func(P) bool) bool {
 	return true
 }
 
-// Reach returns the last number that enough members have reached for the level, in every set. base
-// tells how far a member has come, and whether it counts at all.
-func (j *Joint[P]) Reach(l Level, base func(P) (uint64, bool)) uint64 {
+// Reach returns the last number that enough members have reached for the level, in every set; 0 if that is below
+// from. base tells how far a member has come, and whether it counts at all.
+func (j *Joint[P]) Reach(l Level, from uint64, base func(P) (uint64, bool)) uint64 {
 	if !j.complete {
 		return 0
 	}
 	r := uint64(math.MaxUint64)
 	for i := range j.sets {
 		v := &j.sets[i]
-		r = min(r, j.common(v, v.Need(l), base))
+		r = min(r, j.common(v, v.Need(l), from, base))
 	}
 	return r
 }
 
-// common returns the last number that n members of a set have reached.
-func (j *Joint[P]) common(v *Set[P], n int, base func(P) (uint64, bool)) uint64 {
+// common returns the last number that n members of a set have reached; 0 if that is below from.
+func (j *Joint[P]) common(v *Set[P], n int, from uint64, base func(P) (uint64, bool)) uint64 {
 	if n <= 0 {
 		return math.MaxUint64
 	}
 	bases := j.bases[:0]
 	if v.Self {
 		var own P
-		if b, ok := base(own); ok {
+		if b, ok := base(own); ok && b >= from {
 			bases = append(bases, b)
 		}
 	}
 	for _, p := range v.Peers {
-		if b, ok := base(p); ok {
+		if b, ok := base(p); ok && b >= from {
 			bases = append(bases, b)
 		}
 	}

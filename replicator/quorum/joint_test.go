@@ -44,11 +44,14 @@ func TestEachSetMustAgree(t *testing.T) {
 		t.Error("agreed though a set is missing")
 	}
 	base := func(id crdt.Origin) (uint64, bool) { return 10 * uint64(id+1), id != 4 }
-	if got := j.Reach(Majority, base); got != 0 { // 4 does not count, so that the older set has two of three
+	if got := j.Reach(Majority, 0, base); got != 0 { // 4 does not count, so that the older set has two of three
 		t.Errorf("reach %d", got)
 	}
-	if got := joint(true, newest).Reach(Majority, base); got != 30 {
+	if got := joint(true, newest).Reach(Majority, 30, base); got != 30 {
 		t.Errorf("reach %d, want 30", got)
+	}
+	if got := joint(true, newest).Reach(Majority, 31, base); got != 0 {
+		t.Errorf("two of three have reached 31: reach %d", got)
 	}
 }
 

@@ -60,7 +60,8 @@ func (w *Queue) Complete() {
 			continue // no write has used this level since the last time
 		}
 		keep = append(keep, q)
-		ops, reach, n := q.ops.Items(), w.reachOf(q.level), 0
+		ops, n := q.ops.Items(), 0
+		reach := w.reachOf(q.level, ops[0].Seq)
 		for n < len(ops) && (ops[n].Done() || ops[n].Seq <= reach) {
 			w.complete(ops[n])
 			n++
@@ -85,12 +86,13 @@ func (w *Queue) complete(o *operation.Op) {
 	w.ops.Recycle(o)
 }
 
-// reachOf is reach, for all levels: Local asks the own replica only.
-func (w *Queue) reachOf(l quorum.Level) uint64 {
+// reachOf is the last own event that has reached a level, 0 if that is one before from. Local asks the own replica
+// only.
+func (w *Queue) reachOf(l quorum.Level, from uint64) uint64 {
 	if l == quorum.Local {
 		return w.r.Committed().Base(w.r.Cfg.Self)
 	}
-	return w.sets.Reach(l, w.ackedBase)
+	return w.sets.Reach(l, from, w.ackedBase)
 }
 
 // ackedBase returns the last own event that a replica, the own one as nil, has acknowledged, and
