@@ -34,6 +34,15 @@ func (p *pulse) goesTo(o view.Member) bool {
 	return !v.Capped || v.Votes(o) || p.in.reach.Doubts(o.UID) || p.in.downs.On(o.UID) || p.in.asksIfCloses(o)
 }
 
+// near are the members to some of which heartbeats go: mostly the voters, however many others there are.
+func (p *pulse) near() []view.Member {
+	v := p.in.view
+	if v.Capped && !p.in.reach.DoubtsAny() && p.in.downs.Empty() && !p.in.self.AskedToClose() {
+		return v.Voters
+	}
+	return v.Members
+}
+
 // advance sends heartbeats when they are due. A node that has lost its votes asks at the addresses
 // of silent members, too: a new incarnation there may know what has become of the cluster.
 func (p *pulse) advance(heartbeat func() message.Heartbeat, lost bool) {
@@ -43,7 +52,7 @@ func (p *pulse) advance(heartbeat func() message.Heartbeat, lost bool) {
 	}
 	p.at = p.now.Add(p.interval)
 	var hb message.Message = heartbeat() // one for all
-	for _, o := range p.in.view.Members {
+	for _, o := range p.near() {
 		if !p.goesTo(o) {
 			continue
 		}

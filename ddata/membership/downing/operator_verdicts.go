@@ -25,6 +25,9 @@ func (s *Verdicts) Say(u view.UID) {
 // On reports whether a member is down by an operator's word.
 func (s *Verdicts) On(u view.UID) bool { return s.on[u] }
 
+// Empty reports whether there are none.
+func (s *Verdicts) Empty() bool { return len(s.on) == 0 }
+
 // List returns the members with a verdict, sorted, at most so many. The slice is the caller's.
 func (s *Verdicts) List(most int) []view.UID {
 	us := make([]view.UID, 0, len(s.on))

@@ -18,12 +18,13 @@ import (
 // suspected.
 //
 // Invariant: contacts has an entry for every other member of the view and no more. refusing counts those whose
-// machine refuses connections.
+// machine refuses connections, and doubted those that seem to be gone.
 type Reach struct {
 	after    time.Duration // UnreachableAfter
 	least    time.Duration // the silence that a suspected member is allowed at least
 	contacts map[view.UID]*contact
 	refusing int
+	doubted  int
 	lookAt   time.Time // no member can fall silent before, and none that is unreachable was heard
 }
 
@@ -74,7 +75,7 @@ func (r *Reach) Follow(now time.Time, self view.UID, v *view.View, watched func(
 		maps.DeleteFunc(r.contacts, func(u view.UID, c *contact) bool {
 			gone := !v.Has(u)
 			if gone {
-				r.refuses(c, time.Time{})
+				r.tally(c, -1)
 			}
 			return gone
 		})
@@ -88,10 +89,12 @@ func (r *Reach) Heard(u view.UID, now time.Time) bool {
 	if c == nil {
 		return false
 	}
-	c.heard, c.suspected = now, false
-	if !c.refused.IsZero() {
-		r.refuses(c, time.Time{})
-		c.misled = true
+	c.heard = now
+	if c.suspected || !c.refused.IsZero() {
+		r.tally(c, -1)
+		c.misled = c.misled || !c.refused.IsZero()
+		c.suspected, c.refused = false, time.Time{}
+		r.tally(c, 1)
 	}
 	if c.unreachable.IsZero() {
 		return false
@@ -110,15 +113,18 @@ func (r *Reach) Suspect(u view.UID, now time.Time) {
 	if !c.watched && !c.suspected {
 		c.heard = now
 	}
+	r.tally(c, -1)
 	c.suspected = true
+	r.tally(c, 1)
 	r.lookAt = time.Time{}
 }
 
 // Connect notes that a member has answered an attempt to connect.
 func (r *Reach) Connect(u view.UID) {
 	if c := r.contacts[u]; c != nil {
-		c.connected, c.misled = true, false
-		r.refuses(c, time.Time{})
+		r.tally(c, -1)
+		c.connected, c.misled, c.refused = true, false, time.Time{}
+		r.tally(c, 1)
 	}
 }
 
@@ -130,17 +136,19 @@ func (r *Reach) Refuse(u view.UID, now time.Time) {
 	if c == nil || !c.connected || !c.refused.IsZero() || c.misled && now.Before(c.heard.Add(r.least)) {
 		return
 	}
-	r.refuses(c, now)
+	r.tally(c, -1)
+	c.refused = now
+	r.tally(c, 1)
 	r.lookAt = time.Time{}
 }
 
-// refuses notes since when a member's machine refuses connections; zero = it does not.
-func (r *Reach) refuses(c *contact, since time.Time) {
+// tally counts a contact in by 1, and out by -1.
+func (r *Reach) tally(c *contact, by int) {
 	if !c.refused.IsZero() {
-		r.refusing--
+		r.refusing += by
 	}
-	if c.refused = since; !since.IsZero() {
-		r.refusing++
+	if c.isDoubted() {
+		r.doubted += by
 	}
 }
 
@@ -180,6 +188,7 @@ func (r *Reach) Look(now time.Time, members []view.Member) (changes []Change, ag
 			continue
 		}
 		limit := c.heard.Add(r.allowed(c))
+		r.tally(c, -1)
 		switch silent := !now.Before(limit); {
 		case silent && c.unreachable.IsZero():
 			c.unreachable = now
@@ -188,6 +197,7 @@ func (r *Reach) Look(now time.Time, members []view.Member) (changes []Change, ag
 			c.unreachable = time.Time{}
 			changes = append(changes, Change{Member: o, Reachable: true})
 		}
+		r.tally(c, 1)
 		if c.unreachable.IsZero() && limit.Before(r.lookAt) {
 			r.lookAt = limit
 		}
@@ -238,24 +248,31 @@ func (r *Reach) Watches(u view.UID) bool {
 // Doubts reports whether a member seems to be gone: it is suspected, or unreachable.
 func (r *Reach) Doubts(u view.UID) bool {
 	c := r.contacts[u]
-	return c != nil && (c.suspected || !c.unreachable.IsZero())
+	return c != nil && c.isDoubted()
 }
+
+func (c *contact) isDoubted() bool { return c.suspected || !c.unreachable.IsZero() }
+
+// DoubtsAny reports whether a member seems to be gone.
+func (r *Reach) DoubtsAny() bool { return r.doubted > 0 }
 
 // Check verifies the invariants against the installed view, of which self is this node.
 func (r *Reach) Check(self view.UID, v *view.View) error {
-	known, refusing := 0, 0
+	known, found := 0, Reach{}
 	for _, o := range v.Members {
 		c := r.contacts[o.UID]
 		if c == nil || o.UID == self {
 			continue
 		}
-		if known++; !c.refused.IsZero() {
-			refusing++
-		}
+		known++
+		found.tally(c, 1)
 	}
-	if known != len(v.Members)-1 || known != len(r.contacts) || refusing != r.refusing {
-		return fmt.Errorf("%d contacts, %d to other members of %d; %d refuse, and %d are counted",
-			len(r.contacts), known, len(v.Members), refusing, r.refusing)
+	if known != len(v.Members)-1 || known != len(r.contacts) {
+		return fmt.Errorf("%d contacts, %d to other members of %d", len(r.contacts), known, len(v.Members))
+	}
+	if found.refusing != r.refusing || found.doubted != r.doubted {
+		return fmt.Errorf("%d refuse, and %d are counted; %d are doubted, and %d are counted",
+			found.refusing, r.refusing, found.doubted, r.doubted)
 	}
 	return nil
 }
