@@ -38,9 +38,9 @@ func (j *Joint[P]) Agreed(l Level, has func(P) bool) bool {
 	return j.complete && j.Lacking(l, has) == nil
 }
 
-// Enough reports whether n members may be as many as the level needs, in every set. Where they come one by one, that
-// is asked before Agreed, which looks at all members.
-func (j *Joint[P]) Enough(l Level, n int) bool {
+// MayAgree reports whether n members could be as many as the level needs, in every set. Where they come one by one,
+// that is asked before Agreed, which looks at all members.
+func (j *Joint[P]) MayAgree(l Level, n int) bool {
 	for i := range j.sets {
 		if n < j.sets[i].Need(l) {
 			return false

@@ -30,14 +30,14 @@ func TestEachSetMustAgree(t *testing.T) {
 		{[]crdt.Origin{0, 2}, false}, {[]crdt.Origin{0, 3, 4, 5}, true}, {[]crdt.Origin{3, 4, 5}, false},
 		{[]crdt.Origin{0, 2, 3, 4}, false},
 	} {
-		if got := j.Agreed(Majority, among(r.has...)); got != r.want || got && !j.Enough(Majority, len(r.has)) {
+		if got := j.Agreed(Majority, among(r.has...)); got != r.want || got && !j.MayAgree(Majority, len(r.has)) {
 			t.Errorf("%v agree: %v", r.has, got)
 		}
 	}
-	if j.Enough(Majority, 2) || !j.Enough(Majority, 3) || j.Enough(All, 2) {
+	if j.MayAgree(Majority, 2) || !j.MayAgree(Majority, 3) || j.MayAgree(All, 2) {
 		t.Error("the older set needs three")
 	}
-	if j.Taught(1, among(2, 3, 4, 5)) || !j.Taught(4, among(2, 3, 4, 5)) || j.Taught(4, among(2, 3, 4)) {
+	if j.Taught(1, among(2, 3, 4, 5)) || !j.Taught(3, among(2, 3, 4, 5)) || j.Taught(4, among(2, 3, 4)) {
 		t.Error("the older set has three others")
 	}
 	if joint(false, newest).Agreed(Majority, among(0, 2, 3)) {
@@ -49,6 +49,11 @@ func TestEachSetMustAgree(t *testing.T) {
 	}
 	if got := joint(true, newest).Reach(Majority, 30, base); got != 30 {
 		t.Errorf("reach %d, want 30", got)
+	}
+	// the own replica 40, the others 20 and 10
+	ahead := func(id crdt.Origin) (uint64, bool) { return 40 - 10*uint64(id), true }
+	if got := joint(true, newest).Reach(To(1), 40, ahead); got != 40 {
+		t.Errorf("reach %d, want that of the own replica", got)
 	}
 	if got := joint(true, newest).Reach(Majority, 31, base); got != 0 {
 		t.Errorf("two of three have reached 31: reach %d", got)

@@ -246,7 +246,7 @@ func (x *Linear) checkComparison() {
 	if c == nil {
 		return
 	}
-	open, enough := 0, x.sets.Enough(quorum.Majority, len(c.votes)+1)
+	open, enough := 0, x.sets.MayAgree(quorum.Majority, len(c.votes)+1)
 	for i := range c.keys {
 		k := &c.keys[i]
 		if !k.agreed && enough && x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return c.agrees(p, i) }) {

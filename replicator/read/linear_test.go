@@ -1,7 +1,9 @@
 package read
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,6 +69,44 @@ func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
 	}
 	if err := x.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// While the votes that are there do not agree, a reader waits for others: a while at most, when a majority of each view
+// has voted. A vote that comes twice is one.
+func TestVotesThatDoNotAgreeAreWaitedFor(t *testing.T) {
+	for _, last := range []int{2, 3} { // which of the four peers that are asked votes after two others
+		site := newSite(1, 2, 3, 4, 5, 6, 7)
+		site.Cfg.GapDelay = time.Millisecond
+		ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
+		var sets quorum.Joint[*replica.Peer]
+		sets.Replace(true, []quorum.Set[*replica.Peer]{
+			{Epoch: 5, Size: 7, Self: true, Peers: site.Peers, Newest: true},
+			{Epoch: 4, Size: 1, Peers: site.Peers[5:]},
+		})
+		gaps := exchange.NewGaps(r, nil)
+		x := NewLinear(r, &ops, &sets, &gaps, func(string, time.Duration) {})
+		o := ops.NewOp(1, "k", quorum.Linearizable)
+		o.Read = true
+		ops.Begin(o, time.Minute)
+		x.Add(o)
+		asked, until := slices.Clone(x.comparing.asked), x.Deadline()
+		slices.SortFunc(asked, func(a, b *replica.Peer) int { return cmp.Compare(a.ID, b.ID) })
+		if len(asked) != 4 || asked[3].ID != 7 {
+			t.Fatalf("%d are asked", len(asked))
+		}
+		if last == 3 { // then the only one of the older view has voted
+			until = site.Now.Add(site.Cfg.GapDelay)
+		}
+		for _, i := range []int{0, 0, 0, 0, 1, last} {
+			x.OnCompared(asked[i], &wire.Compared{Epoch: 5, Space: r.ID, ID: 1, Known: true, Differ: []uint32{0}})
+			if err := x.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if x.comparing == nil || len(x.comparing.votes) != 3 || !x.Deadline().Equal(until) || len(site.Eff.Reply) != 0 {
+			t.Errorf("answered %v, and it waits until %v, want %v", site.Eff.Reply, x.Deadline(), until)
+		}
 	}
 }
 

@@ -241,7 +241,7 @@ func (q *Rounds) checkRound(r *round) {
 	agreed := false
 	for i, o := range r.ops {
 		if i == 0 || o.Level != level { // mostly all are of one
-			level, agreed = o.Level, q.sets.Enough(o.Level, len(r.answers)+1) && q.sets.Agreed(o.Level, answered)
+			level, agreed = o.Level, q.sets.MayAgree(o.Level, len(r.answers)+1) && q.sets.Agreed(o.Level, answered)
 		}
 		if !o.Done() && agreed {
 			q.ops.EndRead(o, q.r.Store.View(o.Key))

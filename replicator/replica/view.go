@@ -126,7 +126,7 @@ func (v View) oldest() (id crdt.Origin) {
 	return id
 }
 
-// eldest returns the oldest voters, n at most, which are few, the oldest first.
+// eldest returns the n oldest voters, or all where there are fewer, the oldest first. n is small.
 func (v View) eldest(n int) []crdt.Origin {
 	age := func(a, b Member) int { return cmp.Or(cmp.Compare(a.UpNumber, b.UpNumber), cmp.Compare(a.ID, b.ID)) }
 	few := make([]Member, 0, n+1)

@@ -55,6 +55,54 @@ func TestOnlyWordsUnderTheInstalledViewCount(t *testing.T) {
 	}
 }
 
+// A view is settled at once where nothing can have been acknowledged before it: in a new cluster, after a cold start in
+// data that is on no disk, and where no member has the role.
+func TestWhatIsSettledFromTheBeginning(t *testing.T) {
+	disks := [][]uint64{{1, 2}}
+	for _, c := range []struct {
+		what    string
+		space   keyspace.Space
+		prev    uint64
+		founded bool
+		disks   [][]uint64
+		voters  int
+		settled uint64
+	}{
+		{"a new cluster", keyspace.Volatile, 0, true, nil, 3, 5},
+		{"a new cluster, durable", keyspace.Durable, 0, true, nil, 3, 5},
+		{"a cold start", keyspace.Volatile, 0, true, disks, 3, 5},
+		{"a cold start, durable", keyspace.Durable, 0, true, disks, 3, 4},
+		{"a cold start, a role without voters", keyspace.Durable, 0, true, disks, 0, 5},
+		{"a joiner", keyspace.Durable, 0, false, nil, 3, 0},
+		{"a joiner, a role without voters", keyspace.Volatile, 0, false, nil, 0, 5},
+		{"the view after the founding one", keyspace.Durable, 4, true, disks, 3, 0},
+		{"the next view", keyspace.Volatile, 4, false, nil, 3, 0},
+	} {
+		site, v := newSite()
+		v.Founded, v.LastDisks, v.Voters = c.founded, c.disks, v.Voters[:c.voters]
+		site.Install(v, [keyspace.Count]uint64{})
+		var s Settlement
+		r := replica.New(site, c.space, s.Unsettled())
+		acks, gaps := exchange.NewPusher(r), exchange.NewGaps(r, nil)
+		s = New(r, &acks, &gaps, func() {})
+		s.Follow(replica.View{Epoch: c.prev, Voters: []replica.Member{{ID: 1}, {ID: 2}}}, v)
+		if got, err := s.Unsettled().Settled(), s.Check(); got != c.settled || err != nil {
+			t.Errorf("%s: settled %d, want %d; %v", c.what, got, c.settled, err)
+		}
+		if again := s.Deadline(); again.IsZero() != (c.settled == v.Epoch) {
+			t.Errorf("%s: asks again at %v", c.what, again)
+		}
+		if got := len(s.Unsettled().Pasts()); (got == 1) != (c.settled == 4 || c.prev > 0) {
+			t.Errorf("%s: %d views before it count", c.what, got)
+		}
+		for _, told := range site.Eff.Settled {
+			if told.Lost || told.Epoch != v.Epoch {
+				t.Errorf("%s: told %+v", c.what, told)
+			}
+		}
+	}
+}
+
 // When the quorums change, what was asked of the old ones is asked anew.
 func TestASettledViewIsAskedAnew(t *testing.T) {
 	site, v := newSite()

@@ -69,6 +69,27 @@ func TestAcksOfAnOlderViewDoNotCount(t *testing.T) {
 	}
 }
 
+// An ack answers the writes up to the event that it names, also behind one that has timed out, and no later one.
+func TestAnAckAnswersThePrefixThatItCovers(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		w, site := newQueue(keyspace.Volatile)
+		site.Serves = true
+		first := wait(w, 1, 1, quorum.Majority)
+		wait(w, 2, 2, quorum.Majority)
+		wait(w, 3, 3, quorum.Majority)
+		if late {
+			w.ops.End(first, errors.New("it has timed out"))
+		}
+		for _, p := range site.Peers {
+			p.Epoch = 5
+			w.r.LearnOwn(p, 2, 2)
+		}
+		if w.Complete(); len(site.Eff.Reply) != 2 || site.Eff.Reply[1].ID != 2 || w.Len() != 1 {
+			t.Errorf("the first is late: %t: answered %v, %d wait", late, site.Eff.Reply, w.Len())
+		}
+	}
+}
+
 // A disk that refuses a batch fails the writes up to the last event of the batch, and no later one.
 func TestARefusedBatchFailsItsWrites(t *testing.T) {
 	w, site := newQueue(keyspace.Durable)

@@ -56,10 +56,7 @@ func NewReach(after, beat time.Duration) *Reach {
 func (r *Reach) Follow(now time.Time, self view.UID, v *view.View, watched func(view.Member) bool) {
 	r.lookAt = time.Time{}
 	others := 0
-	for _, o := range v.Members {
-		if o.UID == self {
-			continue
-		}
+	for o := range view.Others(v.Members, self) {
 		others++
 		c := r.contacts[o.UID]
 		if c == nil {
@@ -69,7 +66,7 @@ func (r *Reach) Follow(now time.Time, self view.UID, v *view.View, watched func(
 		if !c.watched {
 			c.heard = now
 		}
-		c.watched = watched(o)
+		c.watched = watched(*o)
 	}
 	if len(r.contacts) > others { // some are gone
 		maps.DeleteFunc(r.contacts, func(u view.UID, c *contact) bool {
@@ -259,13 +256,11 @@ func (r *Reach) DoubtsAny() bool { return r.doubted > 0 }
 // Check verifies the invariants against the installed view, of which self is this node.
 func (r *Reach) Check(self view.UID, v *view.View) error {
 	known, found := 0, Reach{}
-	for _, o := range v.Members {
-		c := r.contacts[o.UID]
-		if c == nil || o.UID == self {
-			continue
+	for o := range view.Others(v.Members, self) {
+		if c := r.contacts[o.UID]; c != nil {
+			known++
+			found.tally(c, 1)
 		}
-		known++
-		found.tally(c, 1)
 	}
 	if known != len(v.Members)-1 || known != len(r.contacts) {
 		return fmt.Errorf("%d contacts, %d to other members of %d", len(r.contacts), known, len(v.Members))

@@ -1,6 +1,7 @@
 package downing
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -74,17 +75,17 @@ func TestAWordLiftsASuspicion(t *testing.T) {
 // refusal means something only after a silence, until there is a connection again.
 func TestARefusedConnectionIsAnEnd(t *testing.T) {
 	const beat, after = time.Second, 8 * time.Second
-	start, members := time.Unix(1000, 0), []view.Member{{UID: 2}, {UID: 3}}
+	start, members := time.Unix(1000, 0), []view.Member{{UID: 1}, {UID: 2}, {UID: 3}}
 	at := func(d time.Duration) time.Time { return start.Add(d) }
 	r := NewReach(after, beat)
-	r.Follow(start, 0, &view.View{Members: members}, func(o view.Member) bool { return o.UID == 2 })
+	r.Follow(start, 1, &view.View{Members: members}, func(o view.Member) bool { return o.UID == 2 })
 	hears := func(d time.Duration, u view.UID, want bool) {
 		t.Helper()
 		r.Look(at(d), members)
 		if r.Hears(u) != want || r.RefusedSince(u).IsZero() != want {
 			t.Errorf("at %v: heard %t, refused since %v", d, r.Hears(u), r.RefusedSince(u))
 		}
-		if err := r.Check(0, &view.View{Members: append([]view.Member{{}}, members...)}); err != nil {
+		if err := r.Check(1, &view.View{Members: members}); err != nil {
 			t.Errorf("at %v: %v", d, err)
 		}
 	}
@@ -102,7 +103,7 @@ func TestARefusedConnectionIsAnEnd(t *testing.T) {
 	}
 	r.Refuse(3, at(2*time.Second)) // its silence means nothing, but this does
 	hears(2*time.Second, 3, false)
-	r.Follow(at(2*time.Second), 0, &view.View{Members: members}, func(view.Member) bool { return true })
+	r.Follow(at(2*time.Second), 1, &view.View{Members: members}, func(view.Member) bool { return true })
 	hears(2*time.Second, 2, false)
 	if !r.Heard(2, at(3*time.Second)) {
 		t.Error("the word of a living one is not told")
@@ -122,10 +123,22 @@ func TestARefusedConnectionIsAnEnd(t *testing.T) {
 	}
 	r.Refuse(3, at(7*time.Second))
 	hears(7*time.Second, 3, false)
-	members = members[:1]
-	r.Follow(at(7*time.Second), 0, &view.View{Members: members}, func(view.Member) bool { return true })
+	members = members[:2]
+	r.Follow(at(7*time.Second), 1, &view.View{Members: members}, func(view.Member) bool { return true })
 	hears(7*time.Second, 2, true)
 	if ended := r.Ended(members); ended != nil {
 		t.Error("the one that refused has gone, and ended are", ended)
+	}
+	for what, spoil := range map[string]func(){
+		"one that refuses is not counted": func() { r.refusing-- },
+		"one in doubt is not counted":     func() { r.doubted-- },
+		"one that has gone is known":      func() { r.contacts[3] = &contact{} },
+	} {
+		was := *r
+		r.contacts = maps.Clone(r.contacts)
+		if spoil(); r.Check(1, &view.View{Members: members}) == nil {
+			t.Error(what, "and it passes")
+		}
+		*r = was
 	}
 }

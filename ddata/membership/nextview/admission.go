@@ -68,7 +68,7 @@ func (c *composer) raiseFormat() {
 func (c *composer) admit() {
 	next := c.next()
 	c.plan.Admits = true
-	if len(c.asking) == 0 {
+	if len(c.asking) == 0 { // there is nothing to look at
 		return
 	}
 	taken, held := make(map[string]bool, len(next.Members)), make(map[view.DiskID]bool, len(next.Members))

@@ -58,8 +58,8 @@ func (n *node) compose() Plan {
 // TestSilentMemberIsDropped: when it has been unreachable for StableAfter, and not before.
 func TestSilentMemberIsDropped(t *testing.T) {
 	n := newNode()
-	if p := n.compose(); p.Changed || !p.Due.IsZero() {
-		t.Errorf("all are heard: %+v", p)
+	if p := n.compose(); p.Changed || !p.Due.IsZero() || !p.Admits {
+		t.Errorf("all are heard, and none asks to join: %+v", p)
 	}
 	n.now = n.now.Add(4 * time.Second)
 	n.reach.Heard(2, n.now)

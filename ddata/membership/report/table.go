@@ -53,16 +53,12 @@ func NewTable(self view.UID, own *Own) *Table {
 // Follow takes a view that was just installed. Of its members it keeps what outlives an epoch.
 func (t *Table) Follow(v *view.View) {
 	others := 0
-	for i := range v.Members {
-		u := v.Members[i].UID
-		if u == t.self {
-			continue
-		}
+	for o := range view.Others(v.Members, t.self) {
 		others++
-		p := t.peers[u]
+		p := t.peers[o.UID]
 		if p == nil {
 			p = &peer{}
-			t.peers[u] = p
+			t.peers[o.UID] = p
 		}
 		p.flags, p.epoch, p.frozenAt = p.flags&^Frozen, 0, time.Time{}
 		p.crashed, p.crashAt = nil, time.Time{}

@@ -29,6 +29,14 @@ func TestWhatIsSaidForGoodStays(t *testing.T) {
 	if got := table.Flags(2); got != Stopped || !table.FrozenAt(2).IsZero() {
 		t.Errorf("in the next epoch: %v", got)
 	}
+	table.Follow(&view.View{Members: []view.Member{{UID: 1}}})
+	if table.Has(2) || table.Check(&view.View{Members: []view.Member{{UID: 1}}}) != nil {
+		t.Error("a member that has gone is remembered")
+	}
+	if table.Follow(v); table.Flags(2) != 0 || table.Settled(2) != 0 {
+		t.Error("one that comes anew has said something")
+	}
+	table.Hear(2, now, Said{Flags: Stopped})
 	if table.HearForGood(2, CaughtUp) || !table.HearForGood(2, Parting) || table.HearForGood(3, Parting) {
 		t.Error("what another epoch says is taken wrongly")
 	}

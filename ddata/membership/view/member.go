@@ -63,6 +63,17 @@ func (m Member) HasRole(role string) bool {
 // one disk.
 func (m Member) Replaces(o Member) bool { return m.Addr == o.Addr || m.Disk != 0 && m.Disk == o.Disk }
 
+// Others yields the members except one.
+func Others(members []Member, self UID) iter.Seq[*Member] {
+	return func(yield func(*Member) bool) {
+		for i := range members {
+			if o := &members[i]; o.UID != self && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
 // Beside yields the members of two views, each sorted by UID: what each was, and what it is. nil says that it was
 // not there, or is gone. A UID that one of the two lists twice comes twice.
 func Beside(before, now []Member) iter.Seq2[*Member, *Member] {

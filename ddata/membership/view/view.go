@@ -87,17 +87,20 @@ func (v *View) find(u UID) (int, bool) {
 
 // Full returns the full members, oldest first: their replicas count, and they may run things. The
 // slice is the caller's.
-func (v *View) Full() []Member { return oldest(v.Members, len(v.Members), Member.Full) }
+func (v *View) Full() []Member { return firstByAge(v.Members, len(v.Members), Member.Full) }
 
-// oldest returns the oldest of those members that are meant, at most so many, oldest first.
-func oldest(members []Member, most int, meant func(Member) bool) []Member {
+// byAge compares the ages of full members: the older one is lower.
+func byAge(a, b Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) }
+
+// firstByAge returns the oldest of those members that are meant, at most so many, oldest first.
+func firstByAge(members []Member, most int, meant func(Member) bool) []Member {
 	var ms []*Member
 	for i := range members {
 		if m := &members[i]; meant(*m) {
 			ms = append(ms, m)
 		}
 	}
-	slices.SortFunc(ms, func(a, b *Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
+	slices.SortFunc(ms, func(a, b *Member) int { return byAge(*a, *b) })
 	few := make([]Member, min(most, len(ms)))
 	for i := range few {
 		few[i] = *ms[i]
@@ -113,24 +116,27 @@ func (v *View) Voters() []Member {
 		return v.Full()
 	}
 	most := int(v.VotersMax)
-	ms := oldest(v.Members, most, func(m Member) bool { return m.Full() && m.Status != Leaving })
+	ms := firstByAge(v.Members, most, func(m Member) bool { return m.Full() && m.Status != Leaving })
 	if len(ms) < most {
-		leaves := func(m Member) bool { return m.Full() && m.Status == Leaving }
-		ms = append(ms, oldest(v.Members, most-len(ms), leaves)...)
-		slices.SortFunc(ms, func(a, b Member) int { return cmp.Compare(a.UpNumber, b.UpNumber) })
+		leaves := func(m Member) bool { return m.Status == Leaving }
+		ms = append(ms, firstByAge(v.Members, most-len(ms), leaves)...)
+		slices.SortFunc(ms, byAge)
 	}
 	return ms
 }
 
 // capped reports whether some full members do not vote.
 func (v *View) capped() bool {
+	if v.VotersMax == 0 {
+		return false
+	}
 	full := 0
 	for i := range v.Members {
 		if v.Members[i].Full() {
 			full++
 		}
 	}
-	return v.VotersMax > 0 && full > int(v.VotersMax)
+	return full > int(v.VotersMax)
 }
 
 // Learners returns the members that are not full yet, by UID. The slice is the caller's.

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestVotersOfAView: the oldest vote. Leaving members vote only where there are not as many others.
@@ -29,6 +30,9 @@ func TestVotersOfAView(t *testing.T) {
 		}
 		if !slices.Equal(vote, c.vote) {
 			t.Errorf("%v: %v vote, want %v", v, vote, c.vote)
+		}
+		if in := Install(v, time.Time{}); in.Capped != (len(v.Full()) > 3) {
+			t.Errorf("%v: some do not vote: %t", v, in.Capped)
 		}
 	}
 }

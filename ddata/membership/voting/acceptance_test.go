@@ -51,6 +51,27 @@ func threeVoters() (*Scene, *paxos.Proposal) {
 	return s, &paxos.Proposal{View: next}
 }
 
+// TestANodePromisesItselfNothing: each other member of a view that is installed is promised a lease, and one whose view
+// has no other is free.
+func TestANodePromisesItselfNothing(t *testing.T) {
+	s, _ := threeVoters()
+	granter := NewGranter(Config{Config: nextview.Config{Self: 1, Promise: 6 * time.Second}})
+	granter.Install(s.Now, s.View)
+	if !granter.Until(1).IsZero() || granter.Until(3) != s.Now.Add(6*time.Second) {
+		t.Errorf("promised until %v and %v", granter.Until(1), granter.Until(3))
+	}
+	if granter.IsFree(s.Now, s.View, s.Reports) {
+		t.Error("it is free, and has promised others something")
+	}
+	alone := *s.View.View
+	alone.Members = alone.Members[:1]
+	in := view.Install(&alone, s.Now)
+	granter.Install(s.Now, in)
+	if granter.Grant(1, s.Now); !granter.Until(3).IsZero() || !granter.IsFree(s.Now, in, s.Reports) {
+		t.Error("it is not free, or has promised something to a node that is gone")
+	}
+}
+
 // TestNothingIsGrantedWhileAnAcceptanceIsStored: a grant to a member that the proposal drops would
 // stand against what is about to be accepted. It is held back until the disk has the proposal.
 func TestNothingIsGrantedWhileAnAcceptanceIsStored(t *testing.T) {

@@ -1,7 +1,6 @@
 package voting
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
@@ -30,10 +29,8 @@ func (g *Granter) Install(now time.Time, in *view.Installed) {
 	if g.cfg.Defects.Planted(defect.NoInstallPromise) {
 		return
 	}
-	for i := range in.Members {
-		if u := in.Members[i].UID; u != g.cfg.Self {
-			g.Grant(u, now)
-		}
+	for o := range view.Others(in.Members, g.cfg.Self) {
+		g.Grant(o.UID, now)
 	}
 }
 
@@ -46,10 +43,13 @@ func (g *Granter) Until(u view.UID) time.Time { return g.promises.Until(u) }
 
 // IsFree reports whether no node runs under a lease that a promise of this node covers.
 func (g *Granter) IsFree(now time.Time, in *view.Installed, reports *report.Table) bool {
-	return !slices.ContainsFunc(in.Members, func(o view.Member) bool {
-		return o.UID != g.cfg.Self && (g.cfg.Defects.Planted(defect.GoesUntold) ||
-			!reports.Stopped(o.UID) && in.MayHoldLease(o.UID) && now.Before(g.Until(o.UID)))
-	})
+	for o := range view.Others(in.Members, g.cfg.Self) {
+		if g.cfg.Defects.Planted(defect.GoesUntold) ||
+			!reports.Stopped(o.UID) && in.MayHoldLease(o.UID) && now.Before(g.Until(o.UID)) {
+			return false
+		}
+	}
+	return true
 }
 
 // HoldsBack reports whether a member is granted nothing, because a refused proposal would drop it
