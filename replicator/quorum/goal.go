@@ -49,25 +49,39 @@ type Goal struct {
 // Find joins the reports of each unsettled view, when a majority of it has reported since the
 // epoch, or all that are left of it (R13). It reports whether they have. The own replica is self.
 func (r *Reports) Find(sets []Set[crdt.Origin], since uint64, self crdt.Origin) (Goal, bool) {
-	goal := Goal{Clock: &crdt.Clock{}}
-	for i := range sets {
-		v, n := &sets[i], 0
-		take := func(id crdt.Origin) {
-			if x := r.of[id]; x.clock != nil && x.epoch >= since {
-				n++
-				goal.Clock.Join(x.clock)
-			}
-		}
-		if v.Self {
-			take(self)
-		}
-		for _, id := range v.Peers {
-			take(id)
-		}
-		if n < min(MajorityOf(v.Size), v.Members()) {
+	for i := range sets { // reports come one by one: what costs more waits for the last one
+		need := min(MajorityOf(sets[i].Size), sets[i].Members())
+		if len(r.of) < need || r.each(&sets[i], since, self, func(*crdt.Clock) {}) < need {
 			return Goal{}, false
 		}
-		goal.Lost = goal.Lost || v.MajorityGone()
+	}
+	goal := Goal{Clock: &crdt.Clock{}}
+	var last *crdt.Clock // most have the same
+	for i := range sets {
+		r.each(&sets[i], since, self, func(c *crdt.Clock) {
+			if c != last {
+				goal.Clock.Join(c)
+				last = c
+			}
+		})
+		goal.Lost = goal.Lost || sets[i].MajorityGone()
 	}
 	return goal, true
+}
+
+// each calls fn with what the members of a set have reported since the epoch, and counts them.
+func (r *Reports) each(v *Set[crdt.Origin], since uint64, self crdt.Origin, fn func(*crdt.Clock)) (n int) {
+	take := func(id crdt.Origin) {
+		if x := r.of[id]; x.clock != nil && x.epoch >= since {
+			n++
+			fn(x.clock)
+		}
+	}
+	if v.Self {
+		take(self)
+	}
+	for _, id := range v.Peers {
+		take(id)
+	}
+	return n
 }

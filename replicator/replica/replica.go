@@ -144,6 +144,14 @@ func (r *Replica) ContentHash() [16]byte {
 	return r.hash
 }
 
+// CommittedHash returns the hash of the committed clock. That is mostly the one of the content.
+func (r *Replica) CommittedHash() [16]byte {
+	if c := r.Committed(); c != r.Content() && !c.Equal(r.Content()) {
+		return c.Hash()
+	}
+	return r.ContentHash()
+}
+
 // ContentCopy returns a copy of the content clock. It must not be modified: all that ask get the same
 // one, as long as the content does not change.
 func (r *Replica) ContentCopy() *crdt.Clock {

@@ -182,7 +182,7 @@ func (t *Settlement) gatherers() []*replica.Peer {
 // asks for the views, too.
 func (t *Settlement) report(p *replica.Peer, msg wire.Report, whole, known bool) {
 	msg.Epoch, msg.Space, msg.Disk = t.r.View.Epoch, t.r.ID, t.r.Cfg.Disk
-	msg.Serves, msg.Hash, msg.Settled = t.r.Answers(), t.r.Committed().Hash(), t.chain.Settled()
+	msg.Serves, msg.Hash, msg.Settled = t.r.Answers(), t.r.CommittedHash(), t.chain.Settled()
 	if whole {
 		msg.Acked = t.r.Committed().Clone()
 	}

@@ -19,6 +19,7 @@ import (
 func newSite() (*replica.Site, replica.View) {
 	site := replica.NewSite(settings.Config{
 		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
+		BatchRowsMax: 10, BatchBytesMax: 1 << 20,
 	}, rand.New(rand.NewPCG(1, 1)))
 	site.Now = time.Unix(1000, 0)
 	v := replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}}}
@@ -100,6 +101,40 @@ func TestWhatIsSettledFromTheBeginning(t *testing.T) {
 				t.Errorf("%s: told %+v", c.what, told)
 			}
 		}
+	}
+}
+
+// What is on its way to the disk is not reported (R7).
+func TestAReportIsOfWhatIsOnDisk(t *testing.T) {
+	site, v := newSite()
+	var s Settlement
+	r := replica.New(site, keyspace.Durable, s.Unsettled())
+	acks, gaps := exchange.NewPusher(r), exchange.NewGaps(r, nil)
+	s = New(r, &acks, &gaps, func() {})
+	put := func(tx *crdt.Tx) error { return tx.Put("p", "v", nil) }
+	if _, err := r.Items.Update("k", 0, put, &r.Changes); err != nil {
+		t.Fatal(err)
+	}
+	r.Absorb()
+	reports := func() (hashes [][16]byte) {
+		for _, e := range site.Eff.Send {
+			if msg, ok := e.Msg.(*wire.Report); ok {
+				hashes = append(hashes, msg.Hash)
+			}
+		}
+		site.Eff.Send = nil
+		return hashes
+	}
+	s.Follow(replica.View{}, v)
+	if got := reports(); len(got) == 0 || got[0] != (&crdt.Clock{}).Hash() || got[0] == r.ContentHash() {
+		t.Errorf("reported %x before the disk has it", got)
+	}
+	r.Persist()
+	r.Disk.Written(site.Eff.Persist[0].ID)
+	v.Epoch++
+	s.Follow(replica.View{}, v)
+	if got := reports(); len(got) == 0 || got[0] != r.ContentHash() {
+		t.Errorf("reported %x, want %x", got, r.ContentHash())
 	}
 }
 
