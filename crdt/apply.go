@@ -18,13 +18,8 @@ const (
 )
 
 func (o Outcome) String() string {
-	switch o {
-	case Applied:
-		return "applied"
-	case Duplicate:
-		return "duplicate"
-	case Waiting:
-		return "waiting"
+	if Applied <= o && o <= Waiting {
+		return [...]string{"applied", "duplicate", "waiting"}[o-Applied]
 	}
 	return fmt.Sprintf("outcome(%d)", uint8(o))
 }

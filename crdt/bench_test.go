@@ -260,3 +260,35 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkTrim drops groups from the log that so many replicas have acknowledged.
+func BenchmarkTrim(b *testing.B) {
+	const groups = 1000
+	for _, replicas := range []int{3, 50, 1000} {
+		b.Run(fmt.Sprint(replicas), func(b *testing.B) {
+			r, has := NewReplica(1, StoreOptions{LogMax: groups}), make([]*Clock, replicas)
+			for i := range has {
+				has[i] = &Clock{}
+			}
+			seq := uint64(0)
+			for b.Loop() {
+				b.StopTimer()
+				for range groups {
+					seq++
+					g := Group{{Dot: Dot{Origin: 2, Seq: seq}, Key: "k", Path: "p"}}
+					if _, err := r.Apply(g, nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for _, c := range has {
+					c.AddRange(2, 1, seq)
+				}
+				b.StartTimer()
+				if r.Trim(has...); r.Store().LogLen() > 0 {
+					b.Fatalf("%d groups stay", r.Store().LogLen())
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(seq), "ns/group")
+		})
+	}
+}

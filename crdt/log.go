@@ -201,8 +201,12 @@ func (l *eventLog) forget(ol *originLog) {
 // trim drops the groups whose dots all of the clocks contain.
 func (l *eventLog) trim(has []*Clock) {
 	for _, ol := range l.origins {
+		known := uint64(math.MaxUint64) // up to here all have everything: mostly that is all
+		for _, c := range has {
+			known = min(known, c.Row(ol.origin).Base())
+		}
 		lacks := func(c *Clock) bool { return !c.Row(ol.origin).HasRange(ol.refs.At(0).first, ol.refs.At(0).last()) }
-		for ol.refs.Len() > 0 && !slices.ContainsFunc(has, lacks) {
+		for ol.refs.Len() > 0 && (ol.refs.At(0).last() <= known || !slices.ContainsFunc(has, lacks)) {
 			l.forget(ol)
 		}
 	}
