@@ -31,27 +31,41 @@ func newSite(voters ...crdt.Origin) *replica.Site {
 	return &site
 }
 
+// all is the set of all members of the installed view.
+func all(site *replica.Site) quorum.Set[*replica.Peer] {
+	return quorum.Set[*replica.Peer]{Epoch: 5, Size: len(site.Peers) + 1, Self: true, Peers: site.Peers, Newest: true}
+}
+
+// newLinear returns the linearizable reads of replica 1, for which these sets count.
+func newLinear(site *replica.Site, sets ...quorum.Set[*replica.Peer]) *Linear {
+	ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
+	var joint quorum.Joint[*replica.Peer]
+	joint.Replace(true, sets)
+	gaps := exchange.NewGaps(r, nil)
+	x := NewLinear(r, &ops, &joint, &gaps, func(string, time.Duration) {})
+	return &x
+}
+
+// begin begins a read.
+func (x *Linear) begin() {
+	o := x.ops.NewOp(1, "k", quorum.Linearizable)
+	o.Read = true
+	x.ops.Begin(o, time.Minute)
+	x.Add(o)
+}
+
 // A vote that was given under an older view does not count (R15), though it answers the question
 // that is out. A voter counts once.
 func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
 	site := newSite(1, 2, 3, 4, 5)
-	ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
-	var sets quorum.Joint[*replica.Peer]
-	sets.Replace(true, []quorum.Set[*replica.Peer]{
-		{Epoch: 5, Size: 5, Self: true, Peers: site.Peers, Newest: true},
-	})
-	gaps := exchange.NewGaps(r, nil)
-	x := NewLinear(r, &ops, &sets, &gaps, func(string, time.Duration) {})
-	o := ops.NewOp(1, "k", quorum.Linearizable)
-	o.Read = true
-	ops.Begin(o, time.Minute)
-	x.Add(o)
+	x := newLinear(site, all(site))
+	x.begin()
 	asked := x.comparing.asked
 	if len(asked) != 3 {
 		t.Fatalf("%d are asked", len(asked))
 	}
 	vote := func(p *replica.Peer, epoch uint64) int {
-		x.OnCompared(p, &wire.Compared{Epoch: epoch, Space: r.ID, ID: 1, Known: true})
+		x.OnCompared(p, &wire.Compared{Epoch: epoch, Space: x.r.ID, ID: 1, Known: true})
 		return len(site.Eff.Reply)
 	}
 	for _, p := range asked {
@@ -78,18 +92,8 @@ func TestVotesThatDoNotAgreeAreWaitedFor(t *testing.T) {
 	for _, last := range []int{2, 3} { // which of the four peers that are asked votes after two others
 		site := newSite(1, 2, 3, 4, 5, 6, 7)
 		site.Cfg.GapDelay = time.Millisecond
-		ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
-		var sets quorum.Joint[*replica.Peer]
-		sets.Replace(true, []quorum.Set[*replica.Peer]{
-			{Epoch: 5, Size: 7, Self: true, Peers: site.Peers, Newest: true},
-			{Epoch: 4, Size: 1, Peers: site.Peers[5:]},
-		})
-		gaps := exchange.NewGaps(r, nil)
-		x := NewLinear(r, &ops, &sets, &gaps, func(string, time.Duration) {})
-		o := ops.NewOp(1, "k", quorum.Linearizable)
-		o.Read = true
-		ops.Begin(o, time.Minute)
-		x.Add(o)
+		x := newLinear(site, all(site), quorum.Set[*replica.Peer]{Epoch: 4, Size: 1, Peers: site.Peers[5:]})
+		x.begin()
 		asked, until := slices.Clone(x.comparing.asked), x.Deadline()
 		slices.SortFunc(asked, func(a, b *replica.Peer) int { return cmp.Compare(a.ID, b.ID) })
 		if len(asked) != 4 || asked[3].ID != 7 {
@@ -99,7 +103,7 @@ func TestVotesThatDoNotAgreeAreWaitedFor(t *testing.T) {
 			until = site.Now.Add(site.Cfg.GapDelay)
 		}
 		for _, i := range []int{0, 0, 0, 0, 1, last} {
-			x.OnCompared(asked[i], &wire.Compared{Epoch: 5, Space: r.ID, ID: 1, Known: true, Differ: []uint32{0}})
+			x.OnCompared(asked[i], &wire.Compared{Epoch: 5, Space: x.r.ID, ID: 1, Known: true, Differ: []uint32{0}})
 			if err := x.Check(); err != nil {
 				t.Fatal(err)
 			}

@@ -14,24 +14,33 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
+// newRounds returns the quorum reads of replica 1.
+func newRounds(site *replica.Site) *Rounds {
+	ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
+	var sets quorum.Joint[*replica.Peer]
+	sets.Replace(true, []quorum.Set[*replica.Peer]{all(site)})
+	gaps := exchange.NewGaps(r, repair.NewPuller(repair.Env{}))
+	q := NewRounds(r, &ops, &sets, &gaps, func() bool { return true })
+	return &q
+}
+
+// begin begins a majority read.
+func (q *Rounds) begin() {
+	o := q.ops.NewOp(1, "k", quorum.Majority)
+	o.Read = true
+	q.Begin(o, time.Minute)
+}
+
 // beginRound returns the rounds of replica 1 of five, in which a majority read has asked the others.
 func beginRound(t *testing.T) (*Rounds, *replica.Site) {
 	t.Helper()
 	site := newSite(1, 2, 3, 4, 5)
-	ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
-	var sets quorum.Joint[*replica.Peer]
-	sets.Replace(true, []quorum.Set[*replica.Peer]{
-		{Epoch: 5, Size: 5, Self: true, Peers: site.Peers, Newest: true},
-	})
-	gaps := exchange.NewGaps(r, repair.NewPuller(repair.Env{}))
-	q := NewRounds(r, &ops, &sets, &gaps, func() bool { return true })
-	o := ops.NewOp(1, "k", quorum.Majority)
-	o.Read = true
-	q.Begin(o, time.Minute)
+	q := newRounds(site)
+	q.begin()
 	if len(q.rounds) != 1 || len(site.Eff.Send) != 3 {
 		t.Fatalf("%d rounds ask with %d messages", len(q.rounds), len(site.Eff.Send))
 	}
-	return &q, site
+	return q, site
 }
 
 // answer has a peer answer the round that is out, and returns how many reads are answered then.

@@ -16,7 +16,7 @@ func TestReach(t *testing.T) {
 	at := func(d time.Duration) time.Time { return start.Add(d) }
 	members := []view.Member{{UID: 1}, {UID: 2}, {UID: 3}} // 1 is this node
 	r := NewReach(after, beat)
-	r.Follow(start, 0, &view.View{Members: members[1:]}, func(o view.Member) bool { return o.UID == 2 })
+	r.Follow(start, 1, &view.View{Members: members}, func(o view.Member) bool { return o.UID == 2 })
 	look := func(d time.Duration, want ...view.UID) {
 		t.Helper()
 		changes, again := r.Look(at(d), members)
@@ -44,7 +44,7 @@ func TestReach(t *testing.T) {
 	r.Suspect(3, at(10*time.Second)) // its silence counts from here on, and half of it is enough
 	look(14*time.Second - 1)
 	look(14*time.Second, 3)
-	r.Follow(at(15*time.Second), 0, &view.View{Members: members[1:2]}, func(view.Member) bool { return true })
+	r.Follow(at(15*time.Second), 1, &view.View{Members: members[:2]}, func(view.Member) bool { return true })
 	if r.Hears(3) || !r.LastHeard(2).Equal(at(9*time.Second)) {
 		t.Error("what was known of a member that stays is lost, or one that went is heard")
 	}
