@@ -38,16 +38,17 @@ var partNames = [parts]string{"play", "membership", "users_data", "reserved_data
 // time that passes belongs to one part at a time. That is the time of a thread. The scheduler of Go
 // moves the flow to another one now and then: the time between two looks is that of the clock then.
 type meter struct {
-	node *node
-	part part
-	base time.Time
-	wall time.Duration // at the last look
-	cpu  time.Duration // of the thread at that time
-	last time.Duration // the sum of all time until then
-	play time.Duration // of no node
-	most [parts]step   // the longest
-	slow [parts]int    // longer than stepMax
-	by   [parts]map[string]*spent
+	node  *node
+	part  part
+	base  time.Time
+	wall  time.Duration // at the last look
+	cpu   time.Duration // of the thread when it was last asked
+	since time.Duration // that was counted after that
+	last  time.Duration // the sum of all time until the last look
+	play  time.Duration // of no node
+	most  [parts]step   // the longest
+	slow  [parts]int    // longer than stepMax
+	by    [parts]map[string]*spent
 }
 
 // spent is what the steps by one kind of input have taken.
@@ -65,14 +66,24 @@ type step struct {
 	in   string
 }
 
-// now is the processor time until now.
+// briefMax is how long a look at the clock is believed. Another process that takes the processor keeps it for longer.
+const briefMax = 50 * time.Microsecond
+
+// now is the processor time until now. To ask the thread costs more than most steps do, so it is asked only where
+// something else may have had the processor.
 func (m *meter) now() time.Duration {
-	wall, cpu := time.Since(m.base), threadTime()
+	wall := time.Since(m.base)
 	passed := wall - m.wall
-	if used := cpu - m.cpu; used >= 0 && used < passed && cpu > 0 {
+	m.wall = wall
+	if passed < briefMax {
+		m.since += passed
+		return m.last + passed
+	}
+	cpu := threadTime()
+	if used := cpu - m.cpu - m.since; cpu > 0 && used >= 0 && used < passed {
 		passed = used
 	}
-	m.wall, m.cpu = wall, cpu
+	m.cpu, m.since = cpu, 0
 	return m.last + passed
 }
 
