@@ -206,6 +206,7 @@ func (n *node) kill() {
 	delete(n.w.nodes, n.uid)
 	n.w.owners.died(n.uid)
 	n.rt.Kill()
+	n.w.q.Void(func(owner *node) bool { return owner == n }) // some are hours away, and the node is megabytes
 }
 
 // serves reports whether the node is Up in a view of so many, and its region is registered.

@@ -1,6 +1,7 @@
 package thousand
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -47,6 +48,32 @@ func TestAnIdleMemberCostsTheSame(t *testing.T) {
 	few, many := idle(30), idle(60)
 	if few == 0 || many > few*1.1 {
 		t.Errorf("%.0f bytes a second of 30 nodes, %.0f of 60", few, many)
+	}
+}
+
+// A node that has ended takes no memory, though its timers have not run out: a play of large nodes would not end.
+func TestEndedNodesAreForgotten(t *testing.T) {
+	w := newWorld(t.Context(), small(5).withDefaults())
+	defer w.end()
+	for _, play := range []func() error{w.join, w.place} {
+		if err := play(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forgotten := make(chan int, len(w.slots))
+	for i, s := range w.slots {
+		runtime.AddCleanup(s.node, func(i int) { forgotten <- i }, i)
+	}
+	if err := w.restart(); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < len(w.slots); {
+		runtime.GC()
+		select {
+		case <-forgotten:
+			n++
+		default:
+		}
 	}
 }
 

@@ -93,7 +93,7 @@ func (w *world) until(most time.Duration, cond func() bool) (time.Duration, erro
 			return 0, fmt.Errorf("not there after %v of virtual time", time.Duration(w.now-began))
 		}
 		e := w.q.Pop()
-		if w.now = e.At; e.Owner == nil || e.Owner.alive {
+		if w.now = e.At; e.Run != nil && (e.Owner == nil || e.Owner.alive) {
 			e.Run()
 		}
 		if w.events++; w.events%4096 == 0 && w.ctx.Err() != nil {

@@ -8,8 +8,8 @@ import (
 // Event is something that happens at a virtual time.
 type Event[O any] struct {
 	At    int64
-	Owner O // to which it happens
-	Run   func()
+	Owner O      // to which it happens
+	Run   func() // nil: nothing happens
 }
 
 // kept is an event that has not happened.
@@ -165,6 +165,16 @@ func (q *Queue[O]) Pop() Event[O] {
 	q.events[place].Event = Event[O]{}
 	q.free = append(q.free, place)
 	return next
+}
+
+// Void has nothing happen at the times of an owner's events, and forgets what these would have kept in memory. It costs
+// a look at all events.
+func (q *Queue[O]) Void(is func(owner O) bool) {
+	for i := range q.events {
+		if e := &q.events[i].Event; e.Run != nil && is(e.Owner) {
+			*e = Event[O]{At: e.At}
+		}
+	}
 }
 
 // Empty reports whether nothing will happen.

@@ -32,6 +32,29 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// Of an owner whose events are void, nothing is left but when they were to happen.
+func TestVoid(t *testing.T) {
+	var q Queue[*int]
+	gone, stays := new(int), new(int)
+	for at := range int64(100) {
+		owner := stays
+		if at%3 == 0 {
+			owner = gone
+		}
+		q.Push(at<<spanBits/4, owner, func() { *owner++ })
+	}
+	q.Void(func(owner *int) bool { return owner == gone })
+	for at := range int64(100) {
+		e := q.Pop()
+		if void := at%3 == 0; e.At != at<<spanBits/4 || void != (e.Run == nil) || void != (e.Owner == nil) {
+			t.Fatalf("event %d: %+v", at, e)
+		}
+	}
+	if !q.Empty() {
+		t.Error("there are more events than were pushed")
+	}
+}
+
 // BenchmarkQueue is one event that schedules another, among as many as a world has.
 func BenchmarkQueue(b *testing.B) {
 	var q Queue[*int]
