@@ -74,8 +74,8 @@ func (s *space) check(store *crdt.Checker) error {
 		return errors.New("the step was not finished")
 	}
 	for _, err := range []error{
-		s.pusher.Check(), s.intake.Check(), s.holding.Check(), s.compares.Check(), s.lookback.Check(),
-		s.settlement.Check(), s.Replica.Check(),
+		s.pusher.Check(), s.intake.Check(), s.holding.Check(), s.reads.Check(), s.compares.Check(),
+		s.lookback.Check(), s.settlement.Check(), s.Replica.Check(),
 	} {
 		if err != nil {
 			return err

@@ -42,6 +42,28 @@ func BenchmarkRound(b *testing.B) {
 	})
 }
 
+// BenchmarkCatchUp is the first catching up: the others tell of an event that comes after they all have.
+func BenchmarkCatchUp(b *testing.B) {
+	ofMany(b, func(b *testing.B, site *replica.Site) {
+		q, other := newRounds(site), crdt.NewReplica(9_999, crdt.StoreOptions{})
+		for b.Loop() {
+			site.Eff = effect.Effects{}
+			g, extra := event(b, other)
+			q.Leave()
+			q.Learn()
+			id := q.rounds[0].id
+			for _, p := range site.Peers {
+				q.OnAnswer(p, &wire.Answer{Epoch: 5, Space: q.r.ID, ID: id, Extra: extra})
+			}
+			q.gaps.AskAgain()
+			q.arrive(b, g)
+			if !q.Taught() {
+				b.Fatal("it has not caught up")
+			}
+		}
+	})
+}
+
 // BenchmarkComparison is a linearizable read: the others say that they hold the same.
 func BenchmarkComparison(b *testing.B) {
 	ofMany(b, func(b *testing.B, site *replica.Site) {

@@ -1,7 +1,7 @@
 package read
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,67 +15,6 @@ import (
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
-
-// round is one question to the replicas: what counts at your side? It serves all reads that began
-// before it was sent. A read is answered when enough replicas have answered and the own content
-// contains what each of them told; no value travels when nothing is missing.
-type round struct {
-	id    uint64
-	ops   []*operation.Op // nil entries never
-	learn bool            // instead of ops: the first catching up of this replica
-	sent  bool            // no: it gathers reads while others are out
-	tries int
-
-	answers []answer // by peer, one of each at most
-}
-
-// answer is what a peer has told.
-type answer struct {
-	from  *replica.Peer
-	extra *crdt.Clock // what the peer has that this replica may lack; nil: nothing is missing any more
-}
-
-// find returns where the answer of a peer stands, or would stand.
-func (r *round) find(p *replica.Peer) (i int, ok bool) {
-	return slices.BinarySearchFunc(r.answers, p, func(a answer, p *replica.Peer) int {
-		return cmp.Compare(a.from.ID, p.ID)
-	})
-}
-
-// answer returns that of a peer, nil if there is none.
-func (r *round) answer(p *replica.Peer) *answer {
-	i, ok := r.find(p)
-	if !ok {
-		return nil
-	}
-	return &r.answers[i]
-}
-
-// take takes the answer of a peer.
-func (r *round) take(p *replica.Peer, extra *crdt.Clock) {
-	i, ok := r.find(p)
-	if !ok {
-		r.answers = slices.Insert(r.answers, i, answer{from: p})
-	}
-	r.answers[i].extra = extra
-}
-
-// look looks again at the answers of which something was missing.
-func (r *round) look(has func(*crdt.Clock) bool) {
-	for i := range r.answers {
-		if a := &r.answers[i]; a.extra != nil && has(a.extra) {
-			a.extra = nil
-		}
-	}
-}
-
-// forgetMissing forgets the answers of which something is missing. For learning, what the content has waits for the
-// disk only, and comes.
-func (r *round) forgetMissing(has func(*crdt.Clock) bool) {
-	r.answers = slices.DeleteFunc(r.answers, func(a answer) bool {
-		return a.extra != nil && !(r.learn && has(a.extra))
-	})
-}
 
 // Rounds is the quorum reads of one space, and the first catching up of this replica, which is one.
 type Rounds struct {
@@ -146,17 +85,6 @@ func (q *Rounds) askRound(r *round) {
 	q.Arm(q.r.Now.Add(q.r.Backoff(r.tries)))
 }
 
-// levels are those of the reads that it serves.
-func (r *round) levels() []quorum.Level {
-	var out []quorum.Level
-	for _, o := range r.ops {
-		if !slices.Contains(out, o.Level) {
-			out = append(out, o.Level)
-		}
-	}
-	return out
-}
-
 // OnAsk answers with what counts here and the asker may lack. One that has not caught up does not
 // answer (R4).
 func (q *Rounds) OnAsk(p *replica.Peer, ask *wire.Ask) {
@@ -186,7 +114,7 @@ func (q *Rounds) OnAnswer(p *replica.Peer, a *wire.Answer) {
 	}
 	r := q.rounds[i]
 	extra := q.told(r, a)
-	if extra != nil && q.has(r, extra) {
+	if extra != nil && q.own(r).Includes(extra) {
 		extra = nil
 	}
 	r.take(p, extra)
@@ -210,12 +138,12 @@ func (q *Rounds) told(r *round, a *wire.Answer) *crdt.Clock {
 	return all
 }
 
-// has reports whether a peer's clock is contained here. Learning wants it on disk as well.
-func (q *Rounds) has(r *round, extra *crdt.Clock) bool {
+// own is the clock that must contain what peers tell. Learning wants it on disk as well.
+func (q *Rounds) own(r *round) *crdt.Clock {
 	if r.learn {
-		return q.r.Committed().Includes(extra)
+		return q.r.Committed()
 	}
-	return q.r.Content().Includes(extra)
+	return q.r.Content()
 }
 
 // CheckRounds answers the reads whose clocks are contained by now.
@@ -230,18 +158,22 @@ func (q *Rounds) CheckRounds() {
 }
 
 func (q *Rounds) checkRound(r *round) {
-	r.look(func(extra *crdt.Clock) bool { return q.has(r, extra) })
+	r.look(q.own(r), q.r.Moved)
 	answered := func(p *replica.Peer) bool { return q.Answered(r, p) }
 	if r.learn {
-		q.learned = q.learned || q.sets.Taught(len(r.answers), answered)
+		q.learned = q.learned || q.sets.Taught(len(r.answers)-r.missing, answered)
 		return
+	}
+	count := len(r.answers) + 1 // with the own replica
+	if !q.r.Cfg.Planted(defect.ReadWithoutCatchUp) {
+		count -= r.missing
 	}
 	keep := r.ops[:0]
 	var level quorum.Level
 	agreed := false
 	for i, o := range r.ops {
 		if i == 0 || o.Level != level { // mostly all are of one
-			level, agreed = o.Level, q.sets.MayAgree(o.Level, len(r.answers)+1) && q.sets.Agreed(o.Level, answered)
+			level, agreed = o.Level, q.sets.MayAgree(o.Level, count) && q.sets.Agreed(o.Level, answered)
 		}
 		if !o.Done() && agreed {
 			q.ops.EndRead(o, q.r.Store.View(o.Key))
@@ -315,7 +247,7 @@ func (q *Rounds) Retry() {
 func (q *Rounds) Restart() {
 	for _, r := range q.rounds {
 		if r.sent {
-			r.id, r.answers, r.tries = q.r.NextQuestion(), nil, 0
+			r.id, r.answers, r.missing, r.tries = q.r.NextQuestion(), nil, 0, 0
 			q.askRound(r)
 		}
 	}
@@ -360,3 +292,23 @@ func (q *Rounds) Deadline() time.Time { return q.at }
 
 // Len returns how many rounds are under way.
 func (q *Rounds) Len() int { return len(q.rounds) }
+
+// Check returns a broken invariant: what the own clock contains is not missing.
+func (q *Rounds) Check() error {
+	for _, r := range q.rounds {
+		missing := 0
+		for i := range r.answers {
+			a := &r.answers[i]
+			if a.extra == nil {
+				continue
+			}
+			if missing++; q.own(r).Includes(a.extra) {
+				return fmt.Errorf("round %d misses %v of %v, which %v contains", r.id, a.extra, a.from.ID, q.own(r))
+			}
+		}
+		if missing != r.missing {
+			return fmt.Errorf("round %d counts %d answers with something missing of %d", r.id, r.missing, missing)
+		}
+	}
+	return nil
+}

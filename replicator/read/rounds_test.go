@@ -109,3 +109,65 @@ func TestAPeerThatIsAheadIsAskedAgain(t *testing.T) {
 		t.Error("the read is not answered when nothing is missing any more")
 	}
 }
+
+// event is one of another replica, and the clock that has it.
+func event(tb testing.TB, other *crdt.Replica) (crdt.Group, *crdt.Clock) {
+	tb.Helper()
+	g, err := other.Update("k", 0, func(tx *crdt.Tx) error { return tx.Replace("p", "") }, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	has := &crdt.Clock{}
+	has.Add(g.Last())
+	return g, has
+}
+
+// arrive applies a group in a step, and ends the step.
+func (q *Rounds) arrive(tb testing.TB, g crdt.Group) {
+	tb.Helper()
+	if _, err := q.r.Items.Apply(g, &q.r.Changes); err != nil {
+		tb.Fatal(err)
+	}
+	q.r.Absorb()
+	q.CheckRounds()
+	q.r.Rest()
+}
+
+// What answers tell of is looked for again when it may have come; those that miss something are not counted before.
+func TestWhatIsMissingComes(t *testing.T) {
+	for _, learns := range []bool{false, true} {
+		q, site := beginRound(t)
+		if learns {
+			q.rounds[0].ops, q.rounds[0].learn = nil, true
+		}
+		done := func() bool { return q.learned || len(site.Eff.Reply) > 0 }
+		g, extra := event(t, crdt.NewReplica(9, crdt.StoreOptions{}))
+		for _, p := range site.Peers {
+			q.answer(p, 5, extra)
+		}
+		q.CheckRounds()
+		if err := q.Check(); err != nil || done() || q.rounds[0].missing != len(site.Peers) {
+			t.Fatalf("learns %t: %v, answered %t, %d answers miss something", learns, err, done(), q.rounds[0].missing)
+		}
+		if q.arrive(t, g); !done() || q.Len() != 0 {
+			t.Errorf("learns %t: answered %t when it has come, %d rounds wait", learns, done(), q.Len())
+		}
+	}
+}
+
+// A round that forgets what it misses, or counts it wrongly, is found.
+func TestRoundsAreChecked(t *testing.T) {
+	q, site := beginRound(t)
+	g, extra := event(t, crdt.NewReplica(9, crdt.StoreOptions{}))
+	q.answer(site.Peers[0], 5, extra)
+	if q.rounds[0].missing = 0; q.Check() == nil {
+		t.Error("a wrong count is not found")
+	}
+	q.rounds[0].missing = 1
+	if _, err := q.r.Items.Apply(g, &q.r.Changes); err != nil {
+		t.Fatal(err)
+	}
+	if q.Check() == nil {
+		t.Error("what was not looked for again is not found")
+	}
+}
