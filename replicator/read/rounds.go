@@ -160,20 +160,20 @@ func (q *Rounds) CheckRounds() {
 func (q *Rounds) checkRound(r *round) {
 	r.look(q.own(r), q.r.Moved)
 	answered := func(p *replica.Peer) bool { return q.Answered(r, p) }
-	if r.learn {
-		q.learned = q.learned || q.sets.Taught(len(r.answers)-r.missing, answered)
-		return
+	count := len(r.answers) - r.missing
+	if q.hasty(r) {
+		count = len(r.answers)
 	}
-	count := len(r.answers) + 1 // with the own replica
-	if !q.r.Cfg.Planted(defect.ReadWithoutCatchUp) {
-		count -= r.missing
+	if r.learn {
+		q.learned = q.learned || q.sets.Taught(count, answered)
+		return
 	}
 	keep := r.ops[:0]
 	var level quorum.Level
 	agreed := false
 	for i, o := range r.ops {
 		if i == 0 || o.Level != level { // mostly all are of one
-			level, agreed = o.Level, q.sets.MayAgree(o.Level, count) && q.sets.Agreed(o.Level, answered)
+			level, agreed = o.Level, q.sets.MayAgree(o.Level, count+1) && q.sets.Agreed(o.Level, answered)
 		}
 		if !o.Done() && agreed {
 			q.ops.EndRead(o, q.r.Store.View(o.Key))
@@ -193,8 +193,11 @@ func (q *Rounds) Answered(r *round, p *replica.Peer) bool {
 		return true
 	}
 	a := r.answer(p)
-	return a != nil && (a.extra == nil || !r.learn && q.r.Cfg.Planted(defect.ReadWithoutCatchUp))
+	return a != nil && (a.extra == nil || q.hasty(r))
 }
+
+// hasty reports whether answers count whose clocks are not contained: a planted defect.
+func (q *Rounds) hasty(r *round) bool { return !r.learn && q.r.Cfg.Planted(defect.ReadWithoutCatchUp) }
 
 // RoundOf is the round that serves a read.
 func (q *Rounds) RoundOf(o *operation.Op) *round {
