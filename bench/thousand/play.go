@@ -130,23 +130,27 @@ func (w *world) byAge() []*slot {
 }
 
 // restart restarts nodes, the youngest first, so many at one time: a node leaves in order, is away
-// for a second, joins as another incarnation, and the next one leaves when it serves.
+// for a second, joins as another incarnation, and the next one leaves when it serves. Of the founders
+// one is away at a time: without directories they remember no cluster, and all of them would found another one.
 func (w *world) restart() error {
 	order := w.byAge()[:w.set.Restarts]
 	done, away := 0, []*slot{}
+	founds := func(s *slot) bool { return s.index < founders }
 	next := func() {
-		if len(order) > 0 {
-			s := order[0]
-			order = order[1:]
-			away = append(away, s)
-			s.node.leave(func() {
-				w.after(time.Second, nil, func() {
-					if err := w.startNode(s); err != nil {
-						w.fail("%v", err)
-					}
-				})
-			})
+		i := slices.IndexFunc(order, func(s *slot) bool { return !founds(s) || !slices.ContainsFunc(away, founds) })
+		if i < 0 {
+			return
 		}
+		s := order[i]
+		order = slices.Delete(order, i, i+1)
+		away = append(away, s)
+		s.node.leave(func() {
+			w.after(time.Second, nil, func() {
+				if err := w.startNode(s); err != nil {
+					w.fail("%v", err)
+				}
+			})
+		})
 	}
 	for range w.set.AtOnce {
 		next()
@@ -159,7 +163,7 @@ func (w *world) restart() error {
 				next()
 			}
 		}
-		return done == w.set.Restarts && w.owners.all()
+		return done == w.set.Restarts && w.owners.all() && w.together()
 	})
 	return err
 }
