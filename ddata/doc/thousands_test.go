@@ -57,7 +57,7 @@ func TestTenThousandNodes(t *testing.T) {
 			{"bytes a second of a voter", kilobytes(bytesWhenIdle(1, 25) + bytesOfVoter(n))},
 			{"memory of the connections of a node", fmt.Sprintf("%d MB", heapOfMembers(n+1)/1e6)},
 			{"acknowledgements that WriteMajority waits for", thousand(n / 2)},
-			{"views of a rolling restart", thousand(4 * n)},
+			{"views of a rolling restart, one by one", thousand(4 * n)},
 		} {
 			is := rows[row[0]]
 			is[i] = row[1]
