@@ -20,10 +20,11 @@ var (
 
 // Fleet is the builds of all processes of a world.
 type Fleet struct {
-	several  bool
-	rs       random.Streams
-	upgraded map[int]bool            // slots on which a build was refused
-	of       map[uint64]format.Range // by the uid of the process
+	several bool
+	rs      random.Streams
+	of      map[uint64]format.Range // by the uid of the process
+	last    map[int]format.Range    // by slot: what was started there last
+	next    map[int]format.Range    // of the slots on which a build was refused
 
 	// Refused is how many processes ended because of the formats that they speak.
 	Refused uint64
@@ -31,23 +32,31 @@ type Fleet struct {
 
 // New returns the fleet of a world, of several builds or of one.
 func New(several bool, rs random.Streams) *Fleet {
-	return &Fleet{several: several, rs: rs, upgraded: map[int]bool{}, of: map[uint64]format.Range{}}
+	return &Fleet{
+		several: several, rs: rs, of: map[uint64]format.Range{}, last: map[int]format.Range{},
+		next: map[int]format.Range{},
+	}
 }
 
 // Start draws what an operator starts on a slot. late: most nodes have been upgraded by now. running: there
-// is a cluster, which refuses what does not fit it. healed: all that is started from now on is the second.
+// is a cluster, which refuses what does not fit it. healed: all that is started from now on is the second, unless
+// that was refused.
 func (f *Fleet) Start(slot int, uid uint64, late, running, healed bool) format.Range {
 	f.of[uid] = format.Build()
 	if f.several {
 		f.of[uid] = f.draw(slot, uid, late, running, healed)
 	}
+	f.last[slot] = f.of[uid]
 	return f.of[uid]
 }
 
 func (f *Fleet) draw(slot int, uid uint64, late, running, healed bool) format.Range {
 	r := f.rs.Stream("build", uid)
+	if next, refused := f.next[slot]; refused {
+		return next
+	}
 	switch {
-	case f.upgraded[slot] || healed:
+	case healed:
 		return Second
 	case running && r.IntN(6) == 0:
 		return Third
@@ -58,7 +67,8 @@ func (f *Fleet) draw(slot int, uid uint64, late, running, healed bool) format.Ra
 }
 
 // Upgrade takes the end of a process for one because of its formats, if that is what it is: the second
-// build comes to its slot. It reports whether it was so.
+// build comes to its slot, or the third, if the second was refused: all members have been of the third at one
+// time, and raised the level. It reports whether it was so.
 func (f *Fleet) Upgrade(slot int, why error) bool {
 	var refused *membership.RefusedError
 	if !errors.Is(why, format.ErrUnspoken) &&
@@ -66,7 +76,9 @@ func (f *Fleet) Upgrade(slot int, why error) bool {
 		return false
 	}
 	f.Refused++
-	f.upgraded[slot] = true
+	if f.next[slot] = Second; f.last[slot] == Second {
+		f.next[slot] = Third
+	}
 	return true
 }
 

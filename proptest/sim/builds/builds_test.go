@@ -40,6 +40,12 @@ func TestAnOperatorUpgrades(t *testing.T) {
 			t.Error("another build than the second")
 		}
 	}
+	if !f.Upgrade(3, format.ErrUnspoken) || f.Start(3, 99, true, true, true) != Third {
+		t.Error("where the second was refused, the third does not come")
+	}
+	if !f.Upgrade(3, format.ErrUnspoken) || f.Start(3, 100, true, true, true) != Second {
+		t.Error("where the third was refused, the second does not come")
+	}
 	one := New(false, random.Streams{Seed: 1})
 	if one.Start(0, 1, false, true, false) != format.Build() || one.Outdated(1) {
 		t.Error("a world of one build has another")
