@@ -69,7 +69,7 @@ func (d *typeHost) checkBegin(b protocol.Begin) (balance int) {
 			continue
 		}
 		owner := w.procs[uint64(mv.Owner)]
-		if w.shardChecker.rests[home{d.index, mv.Shard}].mayStop(w) {
+		if w.shardChecker.rests[home{d.index, mv.Shard}].mayStop(d.p) {
 			continue // an operator stops it for good
 		}
 		stays := owner.alive && !owner.slot.leaving && !owner.types[d.index].closing

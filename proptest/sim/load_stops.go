@@ -35,10 +35,11 @@ func (j *shardChecker) rest(k home) *rest {
 // end notes that the shard is sent something.
 func (r *rest) end(w *World) { r.holds, r.sent = false, w.now }
 
-// mayStop reports whether a stop of the shard may begin: for a request, or for one that was repeated
-// before its answer came.
-func (r *rest) mayStop(w *World) bool {
-	return r != nil && (r.stops > 0 || r.stopped > 0 && w.now <= r.stopped+2*latest(w)+int64(network.StraggleMost))
+// mayStop reports whether a process may begin a stop of the shard: for a request, or for one that was repeated before
+// its answer came, and may have waited for the process to be resumed.
+func (r *rest) mayStop(p *Process) bool {
+	return r != nil && (r.stops > 0 ||
+		r.stopped > 0 && p.w.now <= max(r.stopped, p.resumed)+2*latest(p.w)+int64(network.StraggleMost))
 }
 
 // stopShards is an operator that stops shards for good now and then. Nothing is sent to them any
