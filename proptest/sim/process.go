@@ -182,7 +182,7 @@ func (w *World) refused(p *Process, err error) {
 	w.trace.Fold(7, p.uid)
 	w.trace.Note(p, "REFUSED %v", err)
 	switch {
-	case errors.Is(err, disks.ErrRead), w.operator.builds.Upgrade(s.index, err), s.told(err):
+	case errors.Is(err, disks.ErrRead), w.operator.builds.Upgrade(s.index, p.uid, err), s.told(err):
 	case s.disk.Torn():
 		s.disk.Wipe()
 	default:
@@ -266,7 +266,7 @@ func (p *Process) done(why error) {
 	}
 	p.left = left
 	s.told(why)
-	if w.operator.builds.Upgrade(s.index, why) && p.mem.view != nil {
+	if w.operator.builds.Upgrade(s.index, p.uid, why) && p.mem.view != nil {
 		w.violate("format level", "%v, a member, ends: %v", p, why)
 	}
 	if left {

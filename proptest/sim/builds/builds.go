@@ -23,7 +23,6 @@ type Fleet struct {
 	several bool
 	rs      random.Streams
 	of      map[uint64]format.Range // by the uid of the process
-	last    map[int]format.Range    // by slot: what was started there last
 	next    map[int]format.Range    // of the slots on which a build was refused
 
 	// Refused is how many processes ended because of the formats that they speak.
@@ -32,10 +31,7 @@ type Fleet struct {
 
 // New returns the fleet of a world, of several builds or of one.
 func New(several bool, rs random.Streams) *Fleet {
-	return &Fleet{
-		several: several, rs: rs, of: map[uint64]format.Range{}, last: map[int]format.Range{},
-		next: map[int]format.Range{},
-	}
+	return &Fleet{several: several, rs: rs, of: map[uint64]format.Range{}, next: map[int]format.Range{}}
 }
 
 // Start draws what an operator starts on a slot. late: most nodes have been upgraded by now. running: there
@@ -46,7 +42,6 @@ func (f *Fleet) Start(slot int, uid uint64, late, running, healed bool) format.R
 	if f.several {
 		f.of[uid] = f.draw(slot, uid, late, running, healed)
 	}
-	f.last[slot] = f.of[uid]
 	return f.of[uid]
 }
 
@@ -69,14 +64,14 @@ func (f *Fleet) draw(slot int, uid uint64, late, running, healed bool) format.Ra
 // Upgrade takes the end of a process for one because of its formats, if that is what it is: the second
 // build comes to its slot, or the third, if the second was refused: all members have been of the third at one
 // time, and raised the level. It reports whether it was so.
-func (f *Fleet) Upgrade(slot int, why error) bool {
+func (f *Fleet) Upgrade(slot int, uid uint64, why error) bool {
 	var refused *membership.RefusedError
 	if !errors.Is(why, format.ErrUnspoken) &&
 		!(errors.As(why, &refused) && refused.Reason == bootstrap.ReasonFormat) {
 		return false
 	}
 	f.Refused++
-	if f.next[slot] = Second; f.last[slot] == Second {
+	if f.next[slot] = Second; f.of[uid] == Second {
 		f.next[slot] = Third
 	}
 	return true

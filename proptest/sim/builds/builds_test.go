@@ -31,7 +31,7 @@ func TestAnOperatorUpgrades(t *testing.T) {
 		&membership.RefusedError{Reason: bootstrap.ReasonConfig}: false,
 		&membership.RefusedError{Reason: bootstrap.ReasonFormat}: true,
 	} {
-		if got := f.Upgrade(3, why); got != want {
+		if got := f.Upgrade(3, 1000, why); got != want {
 			t.Errorf("%v: %t", why, got)
 		}
 	}
@@ -40,10 +40,10 @@ func TestAnOperatorUpgrades(t *testing.T) {
 			t.Error("another build than the second")
 		}
 	}
-	if !f.Upgrade(3, format.ErrUnspoken) || f.Start(3, 99, true, true, true) != Third {
+	if !f.Upgrade(3, 49, format.ErrUnspoken) || f.Start(3, 99, true, true, true) != Third {
 		t.Error("where the second was refused, the third does not come")
 	}
-	if !f.Upgrade(3, format.ErrUnspoken) || f.Start(3, 100, true, true, true) != Second {
+	if !f.Upgrade(3, 99, format.ErrUnspoken) || f.Start(3, 100, true, true, true) != Second {
 		t.Error("where the third was refused, the second does not come")
 	}
 	one := New(false, random.Streams{Seed: 1})
