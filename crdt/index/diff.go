@@ -6,9 +6,9 @@ func Diff[E comparable](before, now *Index[E], fn func(before, now E)) {
 	if Same(before, now) {
 		return
 	}
-	d := difference[E]{fn: fn, none: &row[E]{}}
+	none := &row[E]{}
 	for i, j := 0, 0; i < len(before.rows) || j < len(now.rows); {
-		was, is := d.none, d.none
+		was, is := none, none
 		if j == len(now.rows) || i < len(before.rows) && before.rows[i].origin <= now.rows[j].origin {
 			was = &before.rows[i]
 		}
@@ -16,11 +16,11 @@ func Diff[E comparable](before, now *Index[E], fn func(before, now E)) {
 			is = &now.rows[j]
 			j++
 		}
-		if was != d.none {
+		if was != none {
 			i++
 		}
 		levels := max(was.levels, is.levels)
-		d.nodes(was.raised(levels), is.raised(levels), levels)
+		was.raised(levels).diff(is.raised(levels), levels, &none.root, fn)
 	}
 }
 
@@ -38,14 +38,8 @@ func (r *row[E]) raised(levels uint) *node[E] {
 	return n
 }
 
-// difference is what a Diff needs all the way.
-type difference[E comparable] struct {
-	fn   func(before, now E)
-	none *row[E] // empty
-}
-
-// nodes calls fn with what stands at the dots at which two nodes differ.
-func (d *difference[E]) nodes(n, now *node[E], level uint) {
+// diff calls fn with what stands at the dots at which two nodes differ. none is an empty one.
+func (n *node[E]) diff(now *node[E], level uint, none *node[E], fn func(before, now E)) {
 	if n == now || n.shares(now) {
 		return
 	}
@@ -54,7 +48,7 @@ func (d *difference[E]) nodes(n, now *node[E], level uint) {
 		bit := set & -set
 		was, is := n.bits&bit != 0, now.bits&bit != 0
 		if level > 0 {
-			a, b := &d.none.root, &d.none.root
+			a, b := none, none
 			if was {
 				a = n.kids[i]
 			}
@@ -62,7 +56,7 @@ func (d *difference[E]) nodes(n, now *node[E], level uint) {
 				b = now.kids[j]
 			}
 			if a != b {
-				d.nodes(a, b, level-1)
+				a.diff(b, level-1, none, fn)
 			}
 		} else {
 			var a, b E
@@ -73,7 +67,7 @@ func (d *difference[E]) nodes(n, now *node[E], level uint) {
 				b = now.items[j]
 			}
 			if a != b {
-				d.fn(a, b)
+				fn(a, b)
 			}
 		}
 		if was {

@@ -159,7 +159,11 @@ func (d *memberHost) Disconnect() {
 
 // Send implements drivers.MembersHost.
 func (d *memberHost) Send(e message.Envelope, payload []byte) {
-	d.p.effect(func() { d.send(e, payload) })
+	if d.p.acts() {
+		d.send(e, payload)
+	} else {
+		d.p.halt.keep(func() { d.send(e, payload) })
+	}
 }
 
 func (d *memberHost) send(e message.Envelope, payload []byte) {

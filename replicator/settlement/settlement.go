@@ -96,8 +96,12 @@ func (t *Settlement) Check() error {
 
 // pastSets makes the sets of the unsettled views, the newest first.
 func (t *Settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
+	pasts := t.chain.Pasts()
+	if len(pasts) == 0 {
+		return nil
+	}
 	self, others := quorum.Member{ID: t.r.Cfg.Self, Disk: t.r.Cfg.Disk}, t.r.Members()
-	for _, past := range t.chain.Pasts() {
+	for _, past := range pasts {
 		out = append(out, quorum.SetOf(past, self, others))
 	}
 	return out

@@ -1,7 +1,6 @@
 package downing
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -161,6 +160,9 @@ func (DownAll) String() string { return "down-all" }
 
 // ofRole returns the voters that count for a role: those that have it, all when none has.
 func ofRole(voters []view.Member, role string) []view.Member {
+	if role == "" {
+		return voters
+	}
 	without := func(v view.Member) bool { return !v.HasRole(role) }
 	if !slices.ContainsFunc(voters, without) {
 		return voters
@@ -182,14 +184,17 @@ func majority(voters []view.Member, has func(view.UID) bool) bool {
 	if len(voters) == 0 {
 		return false
 	}
-	lowest := slices.MinFunc(voters, func(a, b view.Member) int { return cmp.Compare(a.UID, b.UID) }).UID
+	lowest := voters[0].UID
+	for i := range voters {
+		lowest = min(lowest, voters[i].UID)
+	}
 	n := count(voters, has)
 	return 2*n > len(voters) || 2*n == len(voters) && has(lowest)
 }
 
 func count(voters []view.Member, has func(view.UID) bool) (n int) {
-	for _, v := range voters {
-		if has(v.UID) {
+	for i := range voters { // a member is large
+		if has(voters[i].UID) {
 			n++
 		}
 	}

@@ -14,27 +14,49 @@ type vote struct {
 	grant
 }
 
+// tally finds how many of some votes are a quorum.
+type tally struct {
+	quorum func(has func(view.UID) bool) bool
+	own    view.UID         // a voter whose vote counts without one; 0: none
+	rank   map[view.UID]int // of each vote, from 1 on
+	most   int              // the votes up to this rank count
+	has    func(view.UID) bool
+}
+
+func newTally() *tally {
+	t := &tally{rank: make(map[view.UID]int)}
+	t.has = func(u view.UID) bool { // made once: it is asked for with each grant
+		if t.own != 0 && u == t.own {
+			return true
+		}
+		r := t.rank[u]
+		return r != 0 && r <= t.most
+	}
+	return t
+}
+
+// fewest is how many votes are a quorum, the first ones; more than there are: not even all. What contains a
+// quorum is one, so the number can be searched for.
+func (t *tally) fewest(votes []vote) int {
+	clear(t.rank)
+	for i := range votes {
+		t.rank[votes[i].uid] = i + 1
+	}
+	return sort.Search(len(votes)+1, func(n int) bool {
+		t.most = n
+		return t.quorum(t.has)
+	})
+}
+
 // countVotes finds until when a quorum's votes last: the fewest that are one, the longest first.
-// What contains a quorum is one, so the number can be searched for.
 func (h *Holder) countVotes(s Scene) Lease {
 	own, bounded := h.ownVote(s)
 	counts := !bounded || own.valid(s.Now)
 	votes := h.validVotes(s)
-	rank := h.rank
-	clear(rank)
-	for i, v := range votes {
-		rank[v.uid] = i + 1
+	if h.tally.quorum, h.tally.own = s.Quorum, 0; counts {
+		h.tally.own = h.cfg.Self
 	}
-	enough := func(n int) bool {
-		return s.Quorum(func(u view.UID) bool {
-			if u == h.cfg.Self && counts {
-				return true
-			}
-			r := rank[u]
-			return r != 0 && r <= n
-		})
-	}
-	n := sort.Search(len(votes)+1, enough)
+	n := h.tally.fewest(votes)
 	switch {
 	case n > len(votes):
 		return Lease{epoch: s.Epoch}
@@ -59,9 +81,10 @@ func (h *Holder) countVotes(s Scene) Lease {
 // first. The slice is valid until the next call.
 func (h *Holder) validVotes(s Scene) []vote {
 	votes := h.valid[:0]
-	for _, v := range s.Voters {
-		if g := h.grants[v.UID]; g.valid(s.Now) {
-			votes = append(votes, vote{v.UID, g})
+	for i := range s.Voters {
+		u := s.Voters[i].UID
+		if g := h.grants[u]; g.valid(s.Now) {
+			votes = append(votes, vote{u, g})
 		}
 	}
 	g := h.arbiter

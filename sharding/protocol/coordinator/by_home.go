@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -64,9 +63,9 @@ func (b byHome) check(shards []shardState) error {
 			left++
 		}
 	}
-	for _, u := range slices.Sorted(maps.Keys(b.first)) {
+	for u, first := range b.first { // order: any that is wrong
 		prev := uint32(0)
-		for at := b.first[u]; at != 0; at = shards[at-1].near.next {
+		for at := first; at != 0; at = shards[at-1].near.next {
 			st := &shards[at-1]
 			if st.home != u || st.near.prev != prev {
 				return fmt.Errorf("shard %d, of %v, is in the list of %v, or its link back is wrong", at-1, st.home, u)

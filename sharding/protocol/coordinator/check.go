@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -18,11 +17,8 @@ func (c *Coordinator) Check() error {
 	f.Check(c.term.mode <= leaseWaiting || !c.cfg.CoordinatorTakesLease() || c.leaseState.Held(),
 		"a term while the lease is %s", c.leaseState)
 	f.Check(c.term.mode == idle || c.view != nil && c.me.UID == c.cfg.Self, "a term without a view")
+	unallocated := setOf(h.unallocated, c.term.chooser.asked.shards)
 	counts := map[protocol.UID]int{}
-	unallocated := map[protocol.ShardID]bool{}
-	for _, s := range slices.Concat(h.unallocated, c.term.chooser.asked.shards) {
-		unallocated[s] = true
-	}
 	for i := range h.shards {
 		if err := h.checkShard(protocol.ShardID(i), unallocated); err != nil {
 			f = append(f, err)
@@ -34,26 +30,44 @@ func (c *Coordinator) Check() error {
 	if err := h.byHome.check(h.shards); err != nil {
 		f = append(f, err)
 	}
-	for _, p := range h.regions.byUID() {
-		f.Check(p.count == counts[p.uid], "region %v counts %d shards, has %d", p.uid, p.count, counts[p.uid])
-		f.Check(c.view.Has(p.uid), "region %v is no member", p.uid)
+	for _, p := range h.regions.peers { // order: any that is wrong
+		if p.count != counts[p.uid] || !c.view.Has(p.uid) {
+			f = append(f, fmt.Errorf("region %v counts %d shards, has %d, is a member: %t",
+				p.uid, p.count, counts[p.uid], c.view.Has(p.uid)))
+		}
 	}
 	if h.picture.alloc != nil {
 		for _, r := range h.picture.alloc.Regions {
-			f.Check(r.Count == counts[r.UID], "the strategy sees %d shards of %v, it has %d",
-				r.Count, r.UID, counts[r.UID])
+			if r.Count != counts[r.UID] {
+				f = append(f, fmt.Errorf("the strategy sees %d shards of %v, it has %d", r.Count, r.UID, counts[r.UID]))
+			}
 		}
 	}
 	f.Check(h.picture.needs.Loads == (h.picture.records != nil) || c.term.mode <= leaseWaiting,
 		"records of %d shards", len(h.picture.records))
-	for _, s := range slices.Sorted(maps.Keys(h.departed)) {
-		f.Check(h.shards[s].moved, "shard %v is on its way, and did not move", s)
+	for s := range h.departed { // order: any that is wrong
+		if !h.shards[s].moved {
+			f = append(f, fmt.Errorf("shard %v is on its way, and did not move", s))
+		}
 	}
-	for _, s := range slices.Sorted(maps.Keys(h.moves)) {
-		st := h.shards[s].state
-		f.Check(st == stateFencing || st == stateStopping, "hand-off of shard %v, which is %s", s, shardStepNames[st])
+	for s := range h.moves { // order: any that is wrong
+		if st := h.shards[s].state; st != stateFencing && st != stateStopping {
+			f = append(f, fmt.Errorf("hand-off of shard %v, which is %s", s, shardStepNames[st]))
+		}
 	}
 	return f.Err()
+}
+
+// setOf is the set of the shards of two lists, which mostly are empty.
+func setOf(a, b []protocol.ShardID) (all map[protocol.ShardID]bool) {
+	if len(a)+len(b) == 0 {
+		return nil
+	}
+	all = make(map[protocol.ShardID]bool, len(a)+len(b))
+	for _, s := range slices.Concat(a, b) {
+		all[s] = true
+	}
+	return all
 }
 
 // checkShard is the first broken invariant of a shard. There are many shards: what is right costs no memory.

@@ -18,13 +18,9 @@ func (s *Shard) Check() error {
 		if e.running() {
 			running++
 		}
-		f.Check(e.state != entityAbsent, "entity %v is kept although it is absent", id)
-		_, armed := s.population.entities.armed[id]
-		f.Check(!armed || e.state == entityPassivating || e.state == waitingForRestart,
-			"entity %v is %v and has a timer", id, e.state)
-		needs := e.state == entityRemembered || e.state == rememberingStart || e.state == rememberingStop ||
-			e.state == waitingForRestart
-		f.Check(s.cfg.Remember.Entities || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)
+		if err := s.checkEntity(id, e.state); err != nil {
+			f = append(f, err)
+		}
 	}
 	f.Check(changing == s.population.entities.changing, "%d entities change, counted %d",
 		changing, s.population.entities.changing)
@@ -42,6 +38,24 @@ func (s *Shard) Check() error {
 		shardPhaseNames[s.phase], s.leaseState)
 	f.Check(!s.population.store.failed || s.population.store.write.ID != 0, "a failed write without a write")
 	return f.Err()
+}
+
+// checkEntity is the first broken invariant of an entity. There are many entities: what is right costs no memory.
+func (s *Shard) checkEntity(id protocol.EntityID, state entityState) error {
+	_, armed := s.population.entities.armed[id]
+	switch {
+	case state == entityAbsent:
+		return fmt.Errorf("entity %v is kept although it is absent", id)
+	case armed && state != entityPassivating && state != waitingForRestart:
+		return fmt.Errorf("entity %v is %v and has a timer", id, state)
+	case s.cfg.Remember.Entities:
+		return nil
+	}
+	switch state {
+	case entityRemembered, rememberingStart, rememberingStop, waitingForRestart:
+		return fmt.Errorf("entity %v is %v in a shard that remembers nothing", id, state)
+	}
+	return nil
 }
 
 func (s *Shard) String() string {
