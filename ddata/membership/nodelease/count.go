@@ -83,7 +83,7 @@ func (h *Holder) validVotes(s Scene) []vote {
 	votes := h.valid[:0]
 	for i := range s.Voters {
 		u := s.Voters[i].UID
-		if g := h.grants[u]; g.valid(s.Now) {
+		if g := h.grants.get(u); g.valid(s.Now) {
 			votes = append(votes, vote{u, g})
 		}
 	}

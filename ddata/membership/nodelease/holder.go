@@ -41,11 +41,11 @@ type Scene struct {
 // quorum. grants are of the epoch of the installed view.
 type Holder struct {
 	cfg     Config
-	lease   Lease              // what this node may rely on
-	votes   Lease              // a quorum's grants, whatever the node's own status
-	grants  map[view.UID]grant // of other members, in this epoch
-	arbiter grant              // what others granted in the arbiter's name in this epoch
-	spoken  grant              // what this node itself granted in the arbiter's name
+	lease   Lease           // what this node may rely on
+	votes   Lease           // a quorum's grants, whatever the node's own status
+	grants  byMember[grant] // of other members, in this epoch
+	arbiter grant           // what others granted in the arbiter's name in this epoch
+	spoken  grant           // what this node itself granted in the arbiter's name
 	carried Lease
 	renewAt time.Time // when many voters' grants are counted next
 	held    bool      // lease held at the last look
@@ -66,7 +66,7 @@ type Change struct {
 
 // NewHolder returns a Holder without a lease.
 func NewHolder(cfg Config) *Holder {
-	return &Holder{cfg: cfg, grants: make(map[view.UID]grant), tally: newTally()}
+	return &Holder{cfg: cfg, tally: newTally()}
 }
 
 // Lease is what this node may rely on.
@@ -89,7 +89,7 @@ func (h *Holder) Awake(gap time.Duration) { h.lastAt = h.lastAt.Add(gap) }
 
 // Suspend drops everything that was granted before the process stood still.
 func (h *Holder) Suspend() {
-	clear(h.grants)
+	h.grants.clear()
 	h.spoken = grant{}
 	h.forget()
 	h.suspended = true
@@ -120,7 +120,7 @@ func (h *Holder) Install(now time.Time) {
 	if l.Holds(now) {
 		h.carried = l
 	}
-	h.grants = make(map[view.UID]grant)
+	h.grants.clear()
 	h.arbiter, h.spoken = grant{}, grant{}
 }
 
@@ -128,7 +128,7 @@ func (h *Holder) Install(now time.Time) {
 func (h *Holder) LoseArbiter() { h.spoken = grant{} }
 
 // HasGrant reports whether a grant of a member counts.
-func (h *Holder) HasGrant(u view.UID, now time.Time) bool { return h.grants[u].valid(now) }
+func (h *Holder) HasGrant(u view.UID, now time.Time) bool { return h.grants.get(u).valid(now) }
 
 // Take takes a member's grant, and the arbiter's with it, that answers a heartbeat sent then by
 // both clocks. It reports whether the lease may last longer by it.
@@ -137,9 +137,9 @@ func (h *Holder) Take(s Scene, from view.UID, sent time.Time, wall int64, arbite
 	if h.cfg.Defects.Planted(defect.LeaseFromReply) {
 		got = h.grantFrom(s.Now)
 	}
-	counted := h.grants[from].until
+	counted := h.grants.get(from).until
 	if got.until.After(counted) {
-		h.grants[from] = got
+		h.grants.set(from, got)
 	}
 	if arbiter && got.until.After(h.arbiter.until) {
 		h.arbiter = got
@@ -165,7 +165,7 @@ func (h *Holder) prolongs(s Scene, counted time.Time, got grant) bool {
 		case h.cfg.Arbiter:
 			return h.arbiter.until.After(h.votes.until) || h.spoken.until.After(h.votes.until)
 		}
-		return h.grants[u].until.After(h.votes.until)
+		return h.grants.get(u).until.After(h.votes.until)
 	})
 }
 
@@ -228,8 +228,8 @@ func (h *Holder) Check(s Scene) error {
 	if h.cfg.Defects.Planted(defect.LeaseFromReply) {
 		most = most.Add(math.MaxInt64)
 	}
-	for u, g := range h.grants { // order: any that is wrong
-		if g.until.After(most) {
+	for i, u := range h.grants.uids {
+		if h.grants.of[i].until.After(most) {
 			return fmt.Errorf("a grant of %v beyond L", u)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/format"
@@ -81,8 +80,15 @@ func (v *View) Has(u UID) bool {
 }
 
 func (v *View) find(u UID) (int, bool) {
-	i := sort.Search(len(v.Members), func(i int) bool { return v.Members[i].UID >= u })
-	return i, i < len(v.Members) && v.Members[i].UID == u
+	ms, i := v.Members, 0
+	for n := len(ms); i < n; { // written out: each heartbeat looks members up
+		if mid := (i + n) / 2; ms[mid].UID < u {
+			i = mid + 1
+		} else {
+			n = mid
+		}
+	}
+	return i, i < len(ms) && ms[i].UID == u
 }
 
 // Full returns the full members, oldest first: their replicas count, and they may run things. The
