@@ -31,7 +31,9 @@ type Process struct {
 	running *routine   // nil: none of this process runs
 	all     []*routine // that are not over
 	idle    []*routine // of these, those that run no function now
-	parked  []parked   // of these, those that wait, in the order in which they began to
+	parked  []parked   // of these, those that wait for channels, in the order in which they began to
+	waits   uint64     // how often a routine has begun to wait
+	owed    int        // random numbers that the Timeline has not been asked for yet, see events
 	killed  bool
 	rung    []*alarm // that are used again
 }
@@ -52,14 +54,15 @@ type routine struct {
 	active bool   // it runs, or it has entered the process anew and waits for that
 	got    int    // the place of the channel that had something
 	sleep  timer  // ends its sleep
+	waits  uint64 // the number of the wait that is its sleep
 }
 
 // parked is a routine with the channels that it waits for. They stand side by side, because each event of the
 // process looks at all of them.
 type parked struct {
-	waits  [3]<-chan struct{}
-	r      *routine
-	sleeps bool // it waits for its own timer, and for no channel
+	waits [3]<-chan struct{}
+	r     *routine
+	nth   uint64 // the number of the wait
 }
 
 // Enter runs fn as a routine until it waits or returns. Everything that comes to the process from
@@ -129,17 +132,18 @@ func (p *Process) resume(r *routine) {
 
 // Look lets routines go on that wait for what an event outside of the process has brought. After an
 // event of the process it is not needed.
-func (p *Process) Look() {
+func (p *Process) Look() { p.look(nil) }
+
+// look is Look, after a routine has slept; nil: none has. That one goes on where its turn is.
+func (p *Process) look(slept *routine) {
 	kept := 0
 	for i := range p.parked {
 		k := &p.parked[i]
-		got := -1
-		switch {
-		case !k.sleeps:
-			got = p.receive(&k.waits)
-		case !k.r.sleep.armed:
-			got = 0
+		if slept != nil && slept.waits < k.nth {
+			p.events().Soon(slept.goOn)
+			slept = nil
 		}
+		got := p.receive(&k.waits)
 		if got < 0 {
 			if kept < i {
 				p.parked[kept] = *k
@@ -148,7 +152,10 @@ func (p *Process) Look() {
 			continue
 		}
 		k.r.got = got
-		p.line.Soon(k.r.goOn)
+		p.events().Soon(k.r.goOn)
+	}
+	if slept != nil {
+		p.events().Soon(slept.goOn)
 	}
 	clear(p.parked[kept:])
 	p.parked = p.parked[:kept]
@@ -165,28 +172,57 @@ func (p *Process) receive(from *[3]<-chan struct{}) int {
 			return -1
 		}
 	}
-	first := int(p.line.Uint64() % 3)
-	for i := range from {
-		at := (first + i) % 3
-		select {
-		case <-from[at]:
+	p.owed++ // whether anything is there or not: the same story has the same numbers
+	if !isReady(from[0]) && !isReady(from[1]) && !isReady(from[2]) {
+		return -1
+	}
+	p.owed--
+	for at := int(p.events().Uint64() % 3); ; at = (at + 1) % 3 {
+		if isReady(from[at]) {
+			select {
+			case <-from[at]:
+			default:
+			}
 			return at
-		default:
 		}
 	}
-	return -1
+}
+
+// isReady reports whether a channel has something, or is closed. It takes nothing from it.
+func isReady(c <-chan struct{}) bool {
+	if c == nil || len(c) > 0 {
+		return c != nil
+	}
+	select {
+	case _, ok := <-c:
+		if ok {
+			panic("routine: what a channel without a buffer has comes from outside of the world")
+		}
+		return true
+	default:
+		return false
+	}
+}
+
+// events is the Timeline. Nothing is drawn there before what has been left out is drawn: most looks find nothing, and
+// need no number.
+func (p *Process) events() Timeline {
+	for ; p.owed > 0; p.owed-- {
+		p.line.Uint64()
+	}
+	return p.line
 }
 
 // Now implements scheduler.Clock.
 func (p *Process) Now() time.Time { return p.line.Now() }
 
 // Uint64 implements scheduler.Scheduler.
-func (p *Process) Uint64() uint64 { return p.line.Uint64() }
+func (p *Process) Uint64() uint64 { return p.events().Uint64() }
 
 // Go implements scheduler.Scheduler.
 func (p *Process) Go(fn func()) {
 	if !p.killed {
-		p.line.Soon(func() { p.Enter(fn) })
+		p.events().Soon(func() { p.Enter(fn) })
 	}
 }
 
@@ -201,7 +237,8 @@ func (p *Process) Await(a, b, c <-chan struct{}) int {
 		if got := p.receive(&waits); got >= 0 {
 			return got
 		}
-		p.parked = append(p.parked, parked{waits: waits, r: r})
+		p.waits++
+		p.parked = append(p.parked, parked{waits: waits, r: r, nth: p.waits})
 	}
 	return r.wait()
 }

@@ -9,10 +9,11 @@ import (
 
 // timer is one call that a process makes later.
 type timer struct {
-	p     *Process
-	fn    func() // nil: a routine sleeps until then
-	armed bool
-	gen   uint64 // of the latest Reset; the events of earlier ones do nothing
+	p      *Process
+	fn     func() // nil: sleeps waits until then
+	sleeps *routine
+	armed  bool
+	gen    uint64 // of the latest Reset; the events of earlier ones do nothing
 }
 
 // AfterFunc implements scheduler.Clock.
@@ -59,13 +60,13 @@ func (p *Process) alarm(t *timer, due time.Time) {
 		a.rings = a.ring
 	}
 	a.t, a.gen, a.due = t, t.gen, due
-	p.line.At(due, a.rings)
+	p.events().At(due, a.rings)
 }
 
 func (a *alarm) ring() {
 	t, p := a.t, a.t.p
 	if p.Now().Before(a.due) { // the clock stood still
-		p.line.At(a.due, a.rings)
+		p.events().At(a.due, a.rings)
 		return
 	}
 	a.t = nil
@@ -76,7 +77,7 @@ func (a *alarm) ring() {
 	if t.armed = false; t.fn != nil {
 		p.Enter(t.fn)
 	} else if !p.killed {
-		p.Look()
+		p.look(t.sleeps)
 	}
 }
 
@@ -84,10 +85,11 @@ func (a *alarm) ring() {
 func (p *Process) Sleep(d time.Duration) {
 	r := p.running
 	if r.sleep.p == nil {
-		r.sleep = timer{p: p}
+		r.sleep = timer{p: p, sleeps: r}
 	}
 	if r.sleep.Reset(d); !p.killed {
-		p.parked = append(p.parked, parked{r: r, sleeps: true})
+		p.waits++
+		r.waits = p.waits
 	}
 	r.wait()
 }
