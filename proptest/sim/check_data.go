@@ -190,7 +190,7 @@ func (j *equalChecker) stepped(w *World, r *replicaHost) {
 	deep := j.steps >= j.nextDeep
 	if deep {
 		items, _ := r.checker.Weight()
-		j.nextDeep = j.steps + 1024 + items
+		j.nextDeep = j.steps + 1024 + 4*items
 	}
 	j.look(w, r, deep)
 }

@@ -71,7 +71,7 @@ func (c *candidates) unheard(now time.Time, choice []view.UID) string {
 	if text := unlike(probes); text != "" {
 		return "the nodes do not agree on how many found the cluster" + text
 	}
-	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+	chosen := without(probes, func(p *Probe) bool {
 		return !slices.Contains(choice, p.Self.UID)
 	})
 	var deaf []string

@@ -114,10 +114,10 @@ func (s *Seeker) choice() []view.UID {
 	if drawAgain(s.cfg.Self.UID, ages, &s.out) {
 		return nil
 	}
-	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
-		return p.Self.Formats.Max < least || s.candidates.isUnclean(p, ages) || !s.candidates.twoWay(s.now, p.Self.UID)
+	counted := without(probes, func(p *Probe) bool {
+		return p.Self.Formats.Max < least || s.candidates.isUnclean(*p, ages) || !s.candidates.twoWay(s.now, p.Self.UID)
 	})
-	chosen := slices.DeleteFunc(slices.Clone(counted), func(p Probe) bool {
+	chosen := without(counted, func(p *Probe) bool {
 		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
 	})
 	for _, k := range needs {

@@ -65,9 +65,26 @@ func (c *candidates) kin(probes []Probe) []Probe {
 		return probes
 	}
 	cluster := knows[own].Cluster
-	return slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+	return without(probes, func(p *Probe) bool {
 		return slices.ContainsFunc(p.Knows, func(k Known) bool { return k.Cluster != cluster && binds(k) })
 	})
+}
+
+// without returns the probes that are not unwanted. It does not change probes, which it returns if all are wanted.
+func without(probes []Probe, unwanted func(*Probe) bool) []Probe {
+	for i := range probes {
+		if unwanted(&probes[i]) {
+			wanted := make([]Probe, i, len(probes)-1)
+			copy(wanted, probes)
+			for j := i + 1; j < len(probes); j++ {
+				if p := &probes[j]; !unwanted(p) {
+					wanted = append(wanted, *p)
+				}
+			}
+			return wanted
+		}
+	}
+	return probes
 }
 
 // needs are the views of which a quorum of disks must take part: the last one that was installed,
@@ -80,9 +97,13 @@ func (c *candidates) kin(probes []Probe) []Probe {
 // was acknowledged: a quorum of its disks would have installed it before, and one of those would be
 // here.
 func (c *candidates) needs(probes, present []Probe) ([]Known, error) {
-	var all []Known
-	for _, p := range probes {
-		for _, k := range p.Knows {
+	n := 0
+	for i := range probes {
+		n += len(probes[i].Knows)
+	}
+	all := make([]Known, 0, n)
+	for i := range probes {
+		for _, k := range probes[i].Knows {
 			if !void(k, present) { // a node of another cluster testifies, too
 				all = append(all, k)
 			}
