@@ -120,12 +120,23 @@ func (k keyItems) scan(prefix string) iter.Seq[*Item] {
 	}
 }
 
-// edges returns the first and the last item, nil if the key holds nothing.
-func (k keyItems) edges() (first, last *Item) {
+// first returns the first item, nil if the key holds nothing.
+func (k keyItems) first() *Item {
 	if k.more != nil {
-		return k.more.edges()
+		return k.more.first()
 	}
-	return k.only, k.only
+	return k.only
+}
+
+// last returns the last item, or one at the last path, if there are several paths.
+func (k keyItems) last() *Item {
+	switch {
+	case k.more == nil || k.more.items == 0:
+		return k.only
+	case k.more.big == nil:
+		return k.more.small[len(k.more.small)-1]
+	}
+	return k.more.big.firsts.Last()
 }
 
 // items counts the items.

@@ -110,15 +110,15 @@ func (k *keyState) ascend(path string, fn func(*Item) bool) {
 	}
 }
 
-// edges returns the first and the last item, nil if there is none.
-func (k *keyState) edges() (first, last *Item) {
+// first returns the first item, nil if there is none.
+func (k *keyState) first() *Item {
 	switch {
 	case k.items == 0:
-		return nil, nil
+		return nil
 	case k.big == nil:
-		return k.small[0], k.small[len(k.small)-1]
+		return k.small[0]
 	}
-	return k.big.firsts.Edges()
+	return k.big.firsts.First()
 }
 
 // put enters it, and takes away at once those siblings at its path that removes names. c, which may

@@ -90,8 +90,7 @@ func (t *keyTable) leave(it *Item, is keyItems) keyItems {
 	} else if ks.items > 1 || ks.marks != nil {
 		return keyItems{more: ks}
 	}
-	only, _ := ks.edges()
-	t.set(keyItems{only: only})
+	t.set(keyItems{only: ks.first()})
 	return t.recent
 }
 

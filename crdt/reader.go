@@ -163,8 +163,7 @@ func (r Reader) Empty() bool {
 // First returns the item with the lowest path and dot, nil when there is none.
 func (r Reader) First() *Item {
 	if r.prefix == "" && !r.hides {
-		first, _ := r.ks.edges()
-		return first
+		return r.ks.first()
 	}
 	return r.Seek("")
 }
@@ -197,7 +196,7 @@ func (r Reader) CheckKind(want Kind) error {
 // are sorted and the kind is their first byte.
 func (r Reader) kindEdges() (first, last *Item) {
 	if r.prefix == "" {
-		return r.ks.edges()
+		return r.ks.first(), r.ks.last()
 	}
 	if first = r.First(); first == nil || r.Rel(first) == "" {
 		return first, nil

@@ -1,6 +1,7 @@
 package crdt
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 )
@@ -62,15 +63,10 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 		return nil, fmt.Errorf("%w: key %q: update within the update of %q", ErrMalformed, key, c.key)
 	}
 	r.serial++
-	*c = txCore{
-		serial: r.serial, st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks, counted: c.counted,
-	}
+	c.serial, c.st, c.key, c.origin, c.next, c.wall, c.ks = r.serial, r.st, key, r.origin, r.seq+1, wall, ks
 	err := run(c.key, "update function", fn, &Tx{txCore: c, serial: c.serial})
-	events := c.events
-	if err == nil {
-		err = c.err
-	}
-	*c = txCore{counted: c.counted}
+	events, err := c.events, cmp.Or(err, c.err)
+	c.serial, c.key, c.events, c.err, c.ks, c.synced = 0, "", nil, nil, keyItems{}, 0
 	if err != nil || len(events) == 0 {
 		return nil, err
 	}

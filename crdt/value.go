@@ -72,15 +72,10 @@ type Value[V, T any] interface {
 }
 
 // ViewOf reads a key as a V. What a View of the user's panics with is ErrPanic.
-func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
+func ViewOf[V Value[V, T], T any](r Reader) (v V, err error) {
 	if r.Deleted() {
-		var v V
 		return v, deletedError(r.Key())
 	}
-	return viewOf[V](r)
-}
-
-func viewOf[V Value[V, T], T any](r Reader) (v V, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = panicError(r.Key(), fmt.Sprintf("%T.View", v), p)
@@ -115,7 +110,8 @@ func panicError(key, what string, p any) error {
 // a PNCounter could not be counted back.
 func Mutate[V Value[V, T], T any](fn func(T) error) func(*Tx) error {
 	return func(tx *Tx) error {
-		v, err := viewOf[V](tx.peek())
+		var v V
+		v, err := v.View(tx.peek()) // what it panics with is that of the update function
 		if unusable(err) {
 			return err
 		}

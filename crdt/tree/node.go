@@ -99,15 +99,25 @@ func lead(place string, skip int) (l uint32) {
 	return l
 }
 
-// common returns how many leading bytes a and b share.
+// common returns how many leading bytes a and b share. It compares eight at a time.
 func common(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
+	i, n := 0, min(len(a), len(b))
+	for ; i+8 <= n; i += 8 {
+		if diff := word(a[i:]) ^ word(b[i:]); diff != 0 {
+			return i + bits.TrailingZeros64(diff)/8
 		}
 	}
-	return n
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+// word returns the first eight bytes of s, the first one lowest.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // seek returns how many leads are below l: the eights of which the last one is, then those of the
@@ -255,13 +265,16 @@ func (n *node[E, P]) onward(w way, i int, same bool) (way, int) {
 	if i < 0 {
 		return way{place: w.place, shared: common(w.place, n.kids[0].low), below: true}, 0
 	}
-	w.below = false
-	if diff := n.leads[i] ^ lead(w.place, int(n.skip)); diff != 0 {
-		w.shared = min(len(w.place), int(n.skip)+bits.LeadingZeros32(diff)/8)
-	} else {
-		w.shared = common(w.place, n.kids[i].low)
-	}
+	w.below, w.shared = false, n.sharing(i, w.place)
 	return w, i
+}
+
+// sharing returns how many leading bytes a place that is not below a kid's low shares with that.
+func (n *node[E, P]) sharing(i int, place string) int {
+	if diff := n.leads[i] ^ lead(place, int(n.skip)); diff != 0 {
+		return min(len(place), int(n.skip)+bits.LeadingZeros32(diff)/8)
+	}
+	return common(place, n.kids[i].low)
 }
 
 // grow enters one more at i. An overfull node moves its upper half to a new neighbour, right.

@@ -117,8 +117,8 @@ func (t *Tree[E, P]) Seek(place string, c *Cursor[E, P]) (none E) {
 	if n == nil || place < n.low {
 		return none
 	}
-	w := way{place: place, shared: common(place, n.low)}
-	for depth := 0; w.shared >= int(n.skip) && depth < cursorMax; depth++ {
+	shared := common(place, n.low)
+	for depth := 0; shared >= int(n.skip) && depth < cursorMax; depth++ {
 		i, same := n.match(place)
 		if n.kids == nil {
 			c.root, c.place, c.steps[depth] = t.root, place, cursorStep{uint8(i), same}
@@ -131,7 +131,10 @@ func (t *Tree[E, P]) Seek(place string, c *Cursor[E, P]) (none E) {
 			return none
 		}
 		c.steps[depth] = cursorStep{uint8(i), same}
-		w, i = n.onward(w, i, same)
+		if !same {
+			i--
+		}
+		shared = n.sharing(i, place)
 		n = n.kids[i]
 	}
 	return t.Get(place)
@@ -216,11 +219,20 @@ func (t *Tree[E, P]) Ascend(from string, fn func(E) bool) bool {
 	return t.root == nil || t.root.ascend(from, fn)
 }
 
-// Edges returns the first and the last entry of a tree that is not empty.
-func (t *Tree[E, P]) Edges() (first, last E) {
-	lo, hi := t.root, t.root
-	for lo.kids != nil {
-		lo, hi = lo.kids[0], hi.kids[hi.n-1]
+// First returns the first entry of a tree that is not empty.
+func (t *Tree[E, P]) First() E {
+	n := t.root
+	for n.kids != nil {
+		n = n.kids[0]
 	}
-	return lo.entries[0], hi.entries[hi.n-1]
+	return n.entries[0]
+}
+
+// Last returns the last entry of a tree that is not empty.
+func (t *Tree[E, P]) Last() E {
+	n := t.root
+	for n.kids != nil {
+		n = n.kids[n.n-1]
+	}
+	return n.entries[n.n-1]
 }

@@ -101,7 +101,7 @@ func checkTree(t *rapid.T, tree *Tree[*item, byPath], want map[string]*item) {
 		t.Fatalf("get %q", from)
 	}
 	if len(sorted) > 0 {
-		if first, last := tree.Edges(); first.path != sorted[0] || last.path != sorted[len(sorted)-1] {
+		if first, last := tree.First(), tree.Last(); first.path != sorted[0] || last.path != sorted[len(sorted)-1] {
 			t.Fatal("edges")
 		}
 	}
