@@ -223,7 +223,7 @@ func (run *engine) drain(ctx context.Context) (string, error) {
 	if run.beginLeave() {
 		r.Scheduler.Go(func() {
 			if r.Scheduler.Await(run.control.Left(), r.Ended, nil) == 0 {
-				took := r.Scheduler.Now().Sub(*run.leavingSince.Load())
+				took := r.Scheduler.Since(*run.leavingSince.Load())
 				run.control.Notices.Tell(control.Drained{Type: r.Name, Took: took})
 			}
 		})

@@ -54,7 +54,7 @@ func (p *Progress) Await(ctx context.Context, s scheduler.Scheduler, lock sync.L
 		case 0:
 			changed = s.Now()
 		case 1:
-			left := patience - s.Now().Sub(changed)
+			left := patience - s.Since(changed)
 			if left <= 0 {
 				return ErrSilent
 			}

@@ -16,6 +16,9 @@ var _ Scheduler = Goroutines{}
 // Now implements Clock.
 func (Goroutines) Now() time.Time { return time.Now() }
 
+// Since implements Clock.
+func (Goroutines) Since(t time.Time) time.Duration { return time.Since(t) }
+
 // AfterFunc implements Clock.
 func (Goroutines) AfterFunc(d time.Duration, fn func()) Timer { return time.AfterFunc(d, fn) }
 

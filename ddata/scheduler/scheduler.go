@@ -9,6 +9,8 @@ import (
 type Clock interface {
 	// Now is the present time.
 	Now() time.Time
+	// Since is the time that has passed since t, which Now has returned. It costs less than Now.
+	Since(t time.Time) time.Duration
 	// AfterFunc calls fn after d, beside its caller, unless the timer is stopped before.
 	AfterFunc(d time.Duration, fn func()) Timer
 	// WithTimeout is context.WithTimeout by this clock.

@@ -96,7 +96,7 @@ func (s *Sequence) run(ctx context.Context, p Phase) error {
 	defer cancel()
 	e := Ended{Phase: p}
 	e.Unfinished, e.Err = s.together(ctx, tasks)
-	e.Took = s.s.Now().Sub(began)
+	e.Took = s.s.Since(began)
 	if s.told != nil {
 		s.told(e)
 	}

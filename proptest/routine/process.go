@@ -216,6 +216,9 @@ func (p *Process) events() Timeline {
 // Now implements scheduler.Clock.
 func (p *Process) Now() time.Time { return p.line.Now() }
 
+// Since implements scheduler.Clock.
+func (p *Process) Since(t time.Time) time.Duration { return p.line.Now().Sub(t) }
+
 // Uint64 implements scheduler.Scheduler.
 func (p *Process) Uint64() uint64 { return p.events().Uint64() }
 

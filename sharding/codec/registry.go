@@ -117,7 +117,13 @@ func nameOf(example any, t reflect.Type) string {
 func (r *Registry) WithID(id uint32) *Type { return r.byID[id] }
 
 // Like is the type of a message; nil: it is not registered.
-func (r *Registry) Like(msg any) *Type { return r.byType[reflect.TypeOf(msg)] }
+func (r *Registry) Like(msg any) *Type {
+	t := reflect.TypeOf(msg)
+	if m := r.last.Load(); m != nil && m.Go == t {
+		return m
+	}
+	return r.byType[t]
+}
 
 // Of finds the type of a message, or says what to do about it. Messages of one type tend to follow
 // each other.

@@ -152,7 +152,7 @@ func (n *Node) Story() string {
 
 // note adds a line to the story. what is an entity or a type.
 func (n *Node) note(what, format string, args ...any) {
-	line := fmt.Sprintf("%10v ", n.time.Now().Sub(n.begun).Round(time.Millisecond))
+	line := fmt.Sprintf("%10v ", n.time.Since(n.begun).Round(time.Millisecond))
 	if what != "" {
 		line += what + " "
 	}

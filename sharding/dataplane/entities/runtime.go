@@ -113,7 +113,7 @@ func (r *Runtime) StopScans() {
 }
 
 // Clock is the time since the runtime was made.
-func (r *Runtime) Clock() time.Duration { return r.set.Scheduler.Now().Sub(r.began) }
+func (r *Runtime) Clock() time.Duration { return r.set.Scheduler.Since(r.began) }
 
 // HashOf is the hash by which shards find the entity of an id. No peer can choose ids that share one.
 func (r *Runtime) HashOf(id []byte) uint64 { return xxh3.HashSeed(id, r.seed) }

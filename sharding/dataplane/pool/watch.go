@@ -170,7 +170,7 @@ func (w *Watch[T]) Running(task T) string {
 }
 
 // age is the time since the watch was made.
-func (w *Watch[T]) age() time.Duration { return w.clock.Now().Sub(w.began) }
+func (w *Watch[T]) age() time.Duration { return w.clock.Since(w.began) }
 
 func (w *Watch[T]) describe(b busyWorker[T]) string {
 	w.mu.Lock()
