@@ -42,11 +42,18 @@ PLAIN_LIVE := $(PLAIN_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$|^TestRemot
 # for, every one of them does. The suite of transports is played over TCP and TLS.
 BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
-# Modules of their own, for what needs large dependencies. A job of all packages visits them too.
-MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes \
-              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat bench/reporter bench/peers \
-              proptest/documents
-in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
+# Those of these packages that have tests of such names. To link the tests of the others would take longer than to run
+# these.
+PLAIN_IN    = $(shell grep -slE '^func ($(subst $$,\b,$(subst ^,,$(PLAIN_CALM)|$(BOTH))))' \
+                $$($(GO) list -f '{{.Dir}}/*_test.go' $(RACED)) | xargs -n1 dirname | sort -u)
+
+# Modules of their own, for what needs large dependencies. A job of all packages visits them too. Those with goroutines
+# are tested under the race detector, also what it adds nothing to: to build them twice would take longer.
+RACED_MODULES := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes \
+                 ddata/events/otel examples/kubernetes
+PLAIN_MODULES := ddata/console/browser bench/benchstat bench/reporter bench/peers proptest/documents
+MODULES       := $(RACED_MODULES) $(PLAIN_MODULES)
+in_modules     = @for m in $(1); do echo "$$m: $(2)"; (cd $$m && $(2)) || exit 1; done
 
 .PHONY: help demo test calm live race modules upgrade survival vet lint sim soak simspeed defects fuzz compare \
         report peers bench ci
@@ -57,19 +64,19 @@ help: ## list the jobs
 demo: ## three processes, 300 entities: join, kill -9, full restart (about ten seconds)
 	$(GO) run ./examples/quickstart
 
+# The tests of nodes under the race detector wait most of their time, in which those of the modules are built.
 test: ## every test once, with the race detector where there are goroutines
 	$(MAKE) vet
 	$(MAKE) calm
 	$(MAKE) live
-	$(MAKE) race
-	$(MAKE) modules
+	$(MAKE) -j2 race modules
 	$(MAKE) upgrade
 
 # One package more than there are processors: the quickstart, which has leases of seconds, waits most of its time.
 # The simulator's tests take longer than the default limit if the processors are busy.
 calm: ## only the tests that need no processor of their own, without the race detector
 	$(TEST) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(CALM)
-	$(TEST) -run '$(PLAIN_CALM)|$(BOTH)' $(RACED)
+	$(TEST) -run '$(PLAIN_CALM)|$(BOTH)' $(PLAIN_IN)
 
 live: ## only the tests of running nodes, without the race detector
 	$(TEST) $(LIVE_PLAIN)
@@ -80,14 +87,6 @@ race: ## only the tests with the race detector; of crdt only snapshots meet othe
 	$(TEST) -race -short -skip '$(PLAIN_CALM)' $(RACED)
 	$(TEST) -race -skip '$(PLAIN_LIVE)' $(LIVE_RACED)
 
-# The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
-# are killed wait for leases, as roll-outs wait for probes. What etcd refuses, one caller sees.
-# A page is looked at by a browser. Peers are processes with races of their own.
-PLAIN_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
-PLAIN_MODULES := $(PLAIN_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
-PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$|^TestPage$$|^TestPeerProto$$
-PLAIN_MODULES := $(PLAIN_MODULES)|^TestPeerPekko$$
-
 # The first lines say in words what a machine without PostgreSQL, etcd or Chromium does not try. The cache of tests does
 # not look at files outside of a module, such as the documents.
 modules: ## only the tests of the modules within
@@ -95,8 +94,8 @@ modules: ## only the tests of the modules within
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
 	@cd ddata/console/browser && $(GO) test -v -run '^TestFind$$' . | grep 'NOT TRIED' || true
 	@cd bench/peers && $(GO) test -short -v -run '^TestPeerPekko$$' . | grep 'NOT TRIED' || true
-	$(call in_modules,$(TEST) -short -run '$(PLAIN_MODULES)' ./...)
-	$(call in_modules,$(TEST) -race -short -skip '$(PLAIN_MODULES)' ./...)
+	$(call in_modules,$(filter-out proptest/documents,$(PLAIN_MODULES)),$(TEST) -short ./...)
+	$(call in_modules,$(RACED_MODULES),$(TEST) -race -short ./...)
 	$(GO) -C proptest/documents test -count=1 ./...
 
 # Where it cannot be tried, as in a shallow clone, it says so in words.
@@ -109,13 +108,13 @@ survival: ## kill nodes and PostgreSQL under load for some minutes; modules has 
 
 vet: ## go vet
 	$(GO) vet ./...
-	$(call in_modules,$(GO) vet ./...)
+	$(call in_modules,$(MODULES),$(GO) vet ./...)
 
 # Collecting its garbage less often takes a third off its time.
 lint: export GOGC = 400
 lint: ## staticcheck, pinned in go.mod
 	$(GO) tool staticcheck ./...
-	$(call in_modules,$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
+	$(call in_modules,$(MODULES),$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
 
 sim: ## the simulator: make sim SEEDS=2000, or with PLAN=cluster, persist, remind or deliver
 	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
