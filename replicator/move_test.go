@@ -344,3 +344,22 @@ func TestMovedItemsInTheVolatileSpaceAreRefused(t *testing.T) {
 	}
 	w.quiet()
 }
+
+// TestALearnerCountsBesideAnEmptyDisk: a disk that has noted an empty clock has nothing that a learner's disk, without
+// any clock, could lack.
+func TestALearnerCountsBesideAnEmptyDisk(t *testing.T) {
+	w := newWorld(t, 1, settings.Config{})
+	a := w.start(1, nil, 1)
+	w.install(founded(1, 1))
+	w.install(movingView(2, 1))
+	w.quiet()
+	if a.disk.clock == nil || !a.disk.clock.Empty() {
+		t.Fatalf("the disk has noted %v", a.disk.clock)
+	}
+	j := w.start(2, nil, 2)
+	w.install(with(movingView(3, 1), 2))
+	w.quiet()
+	if !j.joined {
+		t.Errorf("it has not caught up\n%v", j.m)
+	}
+}

@@ -284,7 +284,7 @@ func (n *node) settle() {
 			continue
 		}
 		others++
-		if c := n.owed[m.ID]; c == nil || n.disk.clock != nil && n.disk.clock.Includes(c) {
+		if c := n.owed[m.ID]; c == nil || c.Empty() || n.disk.clock != nil && n.disk.clock.Includes(c) {
 			has++
 		}
 	}
