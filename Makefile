@@ -106,15 +106,20 @@ upgrade: ## roll a cluster from the last release's build to this one, and back, 
 survival: ## kill nodes and PostgreSQL under load for some minutes; modules has the short form
 	cd sharding/persistence/postgres && COTERIE_REQUIRE_POSTGRES=1 $(GO) test -count=1 -v ./survival
 
+# Both look at what compiling the dependencies left; for modules that are tested under the detector alone that is made
+# for it.
 vet: ## go vet
 	$(GO) vet ./...
-	$(call in_modules,$(MODULES),$(GO) vet ./...)
+	$(call in_modules,$(PLAIN_MODULES),$(GO) vet ./...)
+	$(call in_modules,$(RACED_MODULES),$(GO) vet -race ./...)
 
 # Collecting its garbage less often takes a third off its time.
 lint: export GOGC = 400
 lint: ## staticcheck, pinned in go.mod
 	$(GO) tool staticcheck ./...
-	$(call in_modules,$(MODULES),$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
+	$(call in_modules,$(PLAIN_MODULES),$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
+	$(call in_modules,$(RACED_MODULES),GOFLAGS="$$($(GO) env GOFLAGS) -race" \
+	  $$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
 
 sim: ## the simulator: make sim SEEDS=2000, or with PLAN=cluster, persist, remind or deliver
 	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
