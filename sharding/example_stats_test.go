@@ -87,6 +87,10 @@ func ExamplePassivated() {
 			if err := carts.Tell(ctx, id, AddItem{"apple", 1}); err != nil {
 				return err
 			}
+			// an answer says that it runs, before the next one begins
+			if _, err := sharding.Ask(ctx, carts.Ref(id), Total{}); err != nil {
+				return err
+			}
 		}
 		fmt.Println(<-saved)
 		var last sharding.Passivated = carts.ExplainPassivation("cart-1").Last[0]
