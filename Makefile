@@ -64,12 +64,12 @@ help: ## list the jobs
 demo: ## three processes, 300 entities: join, kill -9, full restart (about ten seconds)
 	$(GO) run ./examples/quickstart
 
-# The tests of nodes under the race detector wait most of their time, in which those of the modules are built.
 test: ## every test once, with the race detector where there are goroutines
 	$(MAKE) vet
 	$(MAKE) calm
 	$(MAKE) live
-	$(MAKE) -j2 race modules
+	$(MAKE) race
+	$(MAKE) modules
 	$(MAKE) upgrade
 
 # One package more than there are processors: the quickstart, which has leases of seconds, waits most of its time.
