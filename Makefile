@@ -44,7 +44,7 @@ BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Those of these packages that have tests of such names. To link the tests of the others would take longer than to run
 # these.
-PLAIN_IN    = $(shell grep -slE '^func ($(subst $$,\b,$(subst ^,,$(PLAIN_CALM)|$(BOTH))))' \
+PLAIN_IN    = $(shell grep -slE '^func ($(subst $$,,$(subst ^,,$(PLAIN_CALM)|$(BOTH))))' \
                 $$($(GO) list -f '{{.Dir}}/*_test.go' $(RACED)) | xargs -n1 dirname | sort -u)
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too. Those with goroutines

@@ -96,14 +96,13 @@ func (s *space) checkLinks() error {
 	seq := s.Items.Seq()
 	for _, p := range s.Peers {
 		l := p.Link(s.ID)
-		own := l.Content.Row(s.Cfg.Self)
 		switch {
 		case !l.Content.Includes(l.Acked):
 			return fmt.Errorf("peer %s has acked %s beyond its content %s",
 				wire.Short(p.ID), wire.ClockName(l.Acked), wire.ClockName(l.Content))
 		case l.Content.LastEvent(s.Cfg.Self) > seq:
 			return fmt.Errorf("peer %s is at %s, of own %d", wire.Short(p.ID), wire.ClockName(l.Content), seq)
-		case l.Window.Applied() != own.Base() || l.Window.Counted() != l.Acked.Base(s.Cfg.Self):
+		case l.Window.Applied() != l.Content.Base(s.Cfg.Self) || l.Window.Counted() != l.Acked.Base(s.Cfg.Self):
 			return fmt.Errorf("peer %s: applied %d, counted %d of %s",
 				wire.Short(p.ID), l.Window.Applied(), l.Window.Counted(), wire.ClockName(l.Content))
 		}

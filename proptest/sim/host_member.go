@@ -159,11 +159,7 @@ func (d *memberHost) Disconnect() {
 
 // Send implements drivers.MembersHost.
 func (d *memberHost) Send(e message.Envelope, payload []byte) {
-	if d.p.acts() {
-		d.send(e, payload)
-	} else {
-		d.p.halt.keep(func() { d.send(e, payload) })
-	}
+	d.p.effect(func() { d.send(e, payload) })
 }
 
 func (d *memberHost) send(e message.Envelope, payload []byte) {

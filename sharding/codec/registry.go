@@ -116,20 +116,28 @@ func nameOf(example any, t reflect.Type) string {
 // WithID is the type with a wire id; nil: none has it.
 func (r *Registry) WithID(id uint32) *Type { return r.byID[id] }
 
+// latest is the type that was found last, if it is that of a message: messages of one type tend to follow
+// each other.
+func (r *Registry) latest(t reflect.Type) *Type {
+	if m := r.last.Load(); m != nil && m.Go == t {
+		return m
+	}
+	return nil
+}
+
 // Like is the type of a message; nil: it is not registered.
 func (r *Registry) Like(msg any) *Type {
 	t := reflect.TypeOf(msg)
-	if m := r.last.Load(); m != nil && m.Go == t {
+	if m := r.latest(t); m != nil {
 		return m
 	}
 	return r.byType[t]
 }
 
-// Of finds the type of a message, or says what to do about it. Messages of one type tend to follow
-// each other.
+// Of finds the type of a message, or says what to do about it.
 func (r *Registry) Of(msg any) (*Type, error) {
 	t := reflect.TypeOf(msg)
-	if m := r.last.Load(); m != nil && m.Go == t {
+	if m := r.latest(t); m != nil {
 		return m, nil
 	}
 	if m := r.byType[t]; m != nil {

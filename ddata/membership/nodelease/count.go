@@ -16,11 +16,10 @@ type vote struct {
 
 // tally finds how many of some votes are a quorum.
 type tally struct {
-	quorum func(has func(view.UID) bool) bool
-	own    view.UID         // a voter whose vote counts without one; 0: none
-	rank   map[view.UID]int // of each vote, from 1 on
-	most   int              // the votes up to this rank count
-	has    func(view.UID) bool
+	own  view.UID         // a voter whose vote counts without one; 0: none
+	rank map[view.UID]int // of each vote, from 1 on
+	most int              // the votes up to this rank count
+	has  func(view.UID) bool
 }
 
 func newTally() *tally {
@@ -37,14 +36,14 @@ func newTally() *tally {
 
 // fewest is how many votes are a quorum, the first ones; more than there are: not even all. What contains a
 // quorum is one, so the number can be searched for.
-func (t *tally) fewest(votes []vote) int {
+func (t *tally) fewest(votes []vote, quorum func(has func(view.UID) bool) bool) int {
 	clear(t.rank)
 	for i := range votes {
 		t.rank[votes[i].uid] = i + 1
 	}
 	return sort.Search(len(votes)+1, func(n int) bool {
 		t.most = n
-		return t.quorum(t.has)
+		return quorum(t.has)
 	})
 }
 
@@ -53,10 +52,10 @@ func (h *Holder) countVotes(s Scene) Lease {
 	own, bounded := h.ownVote(s)
 	counts := !bounded || own.valid(s.Now)
 	votes := h.validVotes(s)
-	if h.tally.quorum, h.tally.own = s.Quorum, 0; counts {
+	if h.tally.own = 0; counts {
 		h.tally.own = h.cfg.Self
 	}
-	n := h.tally.fewest(votes)
+	n := h.tally.fewest(votes, s.Quorum)
 	switch {
 	case n > len(votes):
 		return Lease{epoch: s.Epoch}

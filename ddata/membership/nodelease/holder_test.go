@@ -123,7 +123,7 @@ func TestWhatIsNotCountedProlongsNothing(t *testing.T) {
 // TestPromises: they outlive an epoch, and what is held back does not.
 func TestPromises(t *testing.T) {
 	now := time.Unix(1000, 0)
-	p := NewPromises()
+	p := new(Promises)
 	p.Make(2, now.Add(5*time.Second))
 	p.Make(2, now.Add(time.Second))
 	p.Make(3, now.Add(time.Second))

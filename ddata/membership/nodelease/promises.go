@@ -7,16 +7,13 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
-// Promises are what this node owes to the other members of its view.
+// Promises are what this node owes to the other members of its view. The zero value has none.
 //
 // Invariant: it has promises to other members of the installed view only.
 type Promises struct {
 	until    byMember[time.Time] // G1, G3: no view without the member is accepted here before
 	heldBack byMember[time.Time] // V2: the member is granted nothing before
 }
-
-// NewPromises returns no promises.
-func NewPromises() *Promises { return &Promises{} }
 
 // Follow takes a view that was just installed. Promises outlive an epoch, and what is held back belongs
 // to one.

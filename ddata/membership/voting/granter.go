@@ -15,11 +15,11 @@ import (
 // Invariant: it has promises to other members of the installed view only, and none beyond L(1+ε).
 type Granter struct {
 	cfg      Config
-	promises *nodelease.Promises
+	promises nodelease.Promises
 }
 
 // NewGranter returns a Granter that has promised nothing.
-func NewGranter(cfg Config) *Granter { return &Granter{cfg: cfg, promises: nodelease.NewPromises()} }
+func NewGranter(cfg Config) *Granter { return &Granter{cfg: cfg} }
 
 // Install takes a view that was just installed. It promises L to every other member (G3): a view
 // that a later decision of these members replaces must not come before the leases that were granted
