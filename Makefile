@@ -13,6 +13,10 @@ BENCH     ?= all
 TEST       = $(GO) test -vet=off -ldflags=-w
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
+# A compiler is over before its garbage is worth collecting: a build from nothing takes a tenth less without.
+ifeq ($(findstring toolexec,$(GOFLAGS)),)
+export GOFLAGS := $(shell $(GO) env GOFLAGS) '-toolexec=env GOGC=off GOMEMLIMIT=1GiB'
+endif
 
 # Packages with goroutines are tested under the race detector, and all others without it. A test runs once: those that
 # the detector adds nothing to run without it, and two names of tests do both, because -short shortens them under it.
@@ -54,9 +58,12 @@ RACED_MODULES := sharding/persistence/postgres ddata/locks/postgres ddata/locks/
 PLAIN_MODULES := ddata/console/browser bench/benchstat bench/reporter bench/peers proptest/documents
 MODULES       := $(RACED_MODULES) $(PLAIN_MODULES)
 in_modules     = @for m in $(1); do echo "$$m: $(2)"; (cd $$m && $(2)) || exit 1; done
+# Their tests wait for servers and timers most of their time: those of two modules run side by side.
+PLAIN_TESTS   := $(patsubst %,plain/%,$(filter-out proptest/documents,$(PLAIN_MODULES)))
+RACED_TESTS   := $(patsubst %,raced/%,$(RACED_MODULES))
 
 .PHONY: help demo test calm live race modules upgrade survival vet lint sim soak simspeed defects fuzz compare \
-        report peers bench ci
+        report peers bench ci $(PLAIN_TESTS) $(RACED_TESTS)
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -72,10 +79,12 @@ test: ## every test once, with the race detector where there are goroutines
 	$(MAKE) modules
 	$(MAKE) upgrade
 
-# One package more than there are processors: the quickstart, which has leases of seconds, waits most of its time.
+# One package more than there are processors: some wait most of their time.
+SIDE_BY_SIDE = -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+
 # The simulator's tests take longer than the default limit if the processors are busy.
 calm: ## only the tests that need no processor of their own, without the race detector
-	$(TEST) -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(CALM)
+	$(TEST) -timeout 30m $(SIDE_BY_SIDE) $(CALM)
 	$(TEST) -run '$(PLAIN_CALM)|$(BOTH)' $(PLAIN_IN)
 
 live: ## only the tests of running nodes, without the race detector
@@ -84,7 +93,7 @@ live: ## only the tests of running nodes, without the race detector
 
 race: ## only the tests with the race detector; of crdt only snapshots meet other goroutines
 	$(TEST) -race -run 'WhileTheStoreIsWritten' ./crdt
-	$(TEST) -race -short -skip '$(PLAIN_CALM)' $(RACED)
+	$(TEST) -race -short $(SIDE_BY_SIDE) -skip '$(PLAIN_CALM)' $(RACED)
 	$(TEST) -race -skip '$(PLAIN_LIVE)' $(LIVE_RACED)
 
 # The first lines say in words what a machine without PostgreSQL, etcd or Chromium does not try. The cache of tests does
@@ -94,9 +103,14 @@ modules: ## only the tests of the modules within
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
 	@cd ddata/console/browser && $(GO) test -v -run '^TestFind$$' . | grep 'NOT TRIED' || true
 	@cd bench/peers && $(GO) test -short -v -run '^TestPeerPekko$$' . | grep 'NOT TRIED' || true
-	$(call in_modules,$(filter-out proptest/documents,$(PLAIN_MODULES)),$(TEST) -short ./...)
-	$(call in_modules,$(RACED_MODULES),$(TEST) -race -short ./...)
+	$(MAKE) -j 2 $(RACED_TESTS) $(PLAIN_TESTS)
 	$(GO) -C proptest/documents test -count=1 ./...
+
+$(PLAIN_TESTS): plain/%:
+	cd $* && $(TEST) -short ./...
+
+$(RACED_TESTS): raced/%:
+	cd $* && $(TEST) -race -short ./...
 
 # Where it cannot be tried, as in a shallow clone, it says so in words.
 upgrade: ## roll a cluster from the last release's build to this one, and back, under load (about two minutes)
