@@ -21,8 +21,7 @@ const (
 func (r *Registry) reserve() {
 	for id, example := range []any{PassivateWireID: Passivate{}, StartWireID: Start{}, RawWireID: Raw{}} {
 		t := reflect.TypeOf(example)
-		m := &Type{ID: uint32(id), Name: t.String(), Go: t, plan: planOf(t)}
-		r.byID[m.ID], r.byType[t] = m, m
+		r.keep(&Type{ID: uint32(id), Name: t.String(), Go: t, plan: planOf(t)})
 	}
 }
 
