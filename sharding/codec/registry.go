@@ -200,23 +200,44 @@ func (m *Type) Decode(b []byte) (any, error) {
 	return m.decodePlain(b)
 }
 
-// Decoder decodes messages one after the other. It is for one goroutine at a time, and goes on holding the
-// last message until it is used again. The zero value is ready, and nil is a Decoder that keeps nothing.
+// Decoder decodes messages of one registry, one after the other. It is for one goroutine at a time, and goes on holding
+// the last message of some types until one of these types comes again. The zero value is ready, and nil is a Decoder
+// that keeps nothing.
 type Decoder struct {
-	last *Type // of the last message; nil: there was none
-	plan *plan // of the last message that has one; nil: none had
-	room *room // for it
+	kept [decoderPlaces]struct { // each in the place of its id
+		of   *Type
+		room *room // for its messages; nil: it has no plan
+	}
 }
 
-// TypeIn is Registry.WithID. Messages of one type tend to follow each other.
+// decoderPlaces is how many types a Decoder keeps at most: those of messages that take turns.
+const decoderPlaces = 8
+
+// TypeIn is Registry.WithID.
 func (d *Decoder) TypeIn(r *Registry, id uint32) *Type {
 	if d == nil {
 		return r.WithID(id)
 	}
-	if d.last == nil || d.last.ID != id {
-		d.last = r.WithID(id)
+	if m := d.kept[id%decoderPlaces].of; m != nil && m.ID == id {
+		return m
 	}
-	return d.last
+	m := r.WithID(id)
+	if m != nil {
+		d.keep(m)
+	}
+	return m
+}
+
+// keep gives a type its place.
+func (d *Decoder) keep(m *Type) {
+	k := &d.kept[m.ID%decoderPlaces]
+	if k.room != nil {
+		k.of.plan.rooms.Put(k.room)
+	}
+	k.of, k.room = m, nil
+	if m.plan != nil {
+		k.room = m.plan.rooms.Get().(*room)
+	}
 }
 
 // Decode makes a message of a type of its CBOR, as Type.Decode does.
@@ -224,10 +245,11 @@ func (d *Decoder) Decode(m *Type, b []byte) (any, error) {
 	if d == nil || m.plan == nil {
 		return m.Decode(b)
 	}
-	if m.plan != d.plan {
-		d.plan, d.room = m.plan, m.plan.rooms.Get().(*room)
+	k := &d.kept[m.ID%decoderPlaces]
+	if k.of != m {
+		d.keep(m)
 	}
-	if v, ok := m.plan.decodeIn(d.room, b); ok {
+	if v, ok := m.plan.decodeIn(k.room, b); ok {
 		return v, nil
 	}
 	return m.decodePlain(b)

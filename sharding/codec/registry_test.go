@@ -27,6 +27,109 @@ func TestEachTypeIsFound(t *testing.T) {
 	}
 }
 
+// Messages of several types that take turns cost a decoder no more memory than those of one type: what is made anew
+// is the message, and its text.
+func TestDecodingTurnsIsFrugal(t *testing.T) {
+	r := NewRegistry(nil)
+	var d Decoder
+	var bodies [][]byte
+	var types []*Type
+	for _, msg := range []any{turnA{"a", 1}, turnB{"b", 2}, turnC{"c", 3}} {
+		if err := r.Register(msg); err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Of(msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := m.Append(nil, msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types, bodies = append(types, m), append(bodies, body)
+	}
+	turn := func() {
+		for i, m := range types {
+			if got, err := d.Decode(d.TypeIn(r, m.ID), bodies[i]); err != nil || reflect.TypeOf(got) != m.Go {
+				t.Fatalf("%v: %v, %v", m.Go, got, err)
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(100, turn); n > float64(2*len(types)) {
+		t.Errorf("%v allocations of %d messages in turn", n, len(types))
+	}
+}
+
+// A decoder that has decoded messages of more types than it keeps makes each of its own type.
+func TestDecoderOfManyTypes(t *testing.T) {
+	r := NewRegistry(nil)
+	var d Decoder
+	var types []*Type
+	for n := range 3 * decoderPlaces {
+		field := reflect.StructField{Name: fmt.Sprint("N", n), Type: reflect.TypeFor[int]()}
+		of := reflect.StructOf([]reflect.StructField{field})
+		types = append(types, &Type{ID: uint32(100 + n/2*decoderPlaces), Go: of, plan: planOf(of)})
+		types[n].ID += uint32(n % 2)
+		r.keep(types[n])
+	}
+	for i := range 4 * len(types) {
+		m := types[i%len(types)]
+		msg := reflect.New(m.Go).Elem()
+		msg.Field(0).SetInt(int64(i))
+		body, err := m.Append(nil, msg.Interface())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Decode(d.TypeIn(r, m.ID), body); err != nil || got != msg.Interface() {
+			t.Fatalf("%d: %v, %v, want %v", i, got, err, msg)
+		}
+	}
+	if m := d.TypeIn(r, 99); m != nil {
+		t.Errorf("id 99: %v", m)
+	}
+}
+
+type (
+	turnA struct {
+		Text string
+		N    int
+	}
+	turnB struct {
+		Text string
+		N    int
+	}
+	turnC struct {
+		Text string
+		N    int
+	}
+)
+
+// BenchmarkDecode is what the message costs a receiver that another node has sent, of one type and of several in turn.
+func BenchmarkDecode(b *testing.B) {
+	for _, msgs := range [][]any{{turnA{"a text", 1}}, {turnA{"a text", 1}, turnB{"a text", 2}, turnC{"a text", 3}}} {
+		b.Run(fmt.Sprint("types=", len(msgs)), func(b *testing.B) {
+			r := NewRegistry(nil)
+			bodies, ids := make([][]byte, len(msgs)), make([]uint32, len(msgs))
+			for i, msg := range msgs {
+				if err := r.Register(msg); err != nil {
+					b.Fatal(err)
+				}
+				m, _ := r.Of(msg)
+				bodies[i], _ = m.Append(nil, msg)
+				ids[i] = m.ID
+			}
+			var d Decoder
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				k := i % len(msgs)
+				if _, err := d.Decode(d.TypeIn(r, ids[k]), bodies[k]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 type (
 	benchA struct{ N int }
 	benchB struct{ N int }
