@@ -95,6 +95,21 @@ func planOf(t reflect.Type) *plan {
 	return p
 }
 
+// plans are those of the types of replies, which are not registered: nil if a type has none.
+var plans sync.Map
+
+// planFor is planOf, once for each type.
+func planFor(t reflect.Type) *plan {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	p, ok := plans.Load(t)
+	if !ok {
+		p, _ = plans.LoadOrStore(t, planOf(t))
+	}
+	return p.(*plan)
+}
+
 // planFields returns what the field i of a struct brings to its plan; nil: plans do not know its
 // type.
 func planFields(t reflect.Type, i int) []planField {
@@ -224,17 +239,32 @@ func (p *plan) decode(b []byte) (any, bool) {
 
 // decodeIn is decode with a struct of the caller's.
 func (p *plan) decodeIn(m *room, b []byte) (any, bool) {
+	if !p.fill(m, b) {
+		return nil, false
+	}
+	return m.whole.Interface(), true
+}
+
+// decodeTo is decode to a struct that is there. Without success that is as it was.
+func (p *plan) decodeTo(to reflect.Value, b []byte) bool {
+	m := p.rooms.Get().(*room)
+	defer p.rooms.Put(m)
+	if !p.fill(m, b) {
+		return false
+	}
+	to.Set(m.whole)
+	return true
+}
+
+func (p *plan) fill(m *room, b []byte) bool {
 	r := cbor.NewReader(b)
 	for i := range p.fields {
 		f := &p.fields[i]
 		if !r.Skip(f.lead) || !f.decode(r, m.fields[i]) || r.Err() != nil {
-			return nil, false
+			return false
 		}
 	}
-	if r.End() != nil {
-		return nil, false
-	}
-	return m.whole.Interface(), true
+	return r.End() == nil
 }
 
 // decode reads a field. It reports whether the field fits; the reader may have a fault besides.

@@ -81,6 +81,14 @@ func TestPlansAgreeWithTheLibrary(t *testing.T) {
 		if !ok && !bytes.Contains(got, cbor.AppendNull(nil)) {
 			t.Fatalf("the plan does not read %x", got)
 		}
+		if reply, err := AppendValue(nil, nil, v); err != nil || !bytes.Equal(reply, want) {
+			t.Fatalf("%#v: %v\nreply   %x\nlibrary %x", v, err, reply, want)
+		}
+		reply := reflect.New(reflect.TypeOf(v))
+		if err := DecodeInto(nil, want, reply.Interface()); err != nil ||
+			!reflect.DeepEqual(reply.Interface(), slow.Interface()) {
+			t.Fatalf("reply %#v, %v, library %#v", reply.Elem(), err, slow.Elem())
+		}
 	}
 	text := rapid.OneOf(rapid.String(), rapid.Just("\xff"))
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,6 +121,11 @@ func FuzzPlanDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for i, p := range plans {
 			v, ok := p.decode(b)
+			to := reflect.New(types[i]).Elem()
+			if done := p.decodeTo(to, b); done != ok || !ok && !to.IsZero() ||
+				ok && !reflect.DeepEqual(to.Interface(), v) {
+				t.Fatalf("%x is %#v, to what is there %#v", b, v, to)
+			}
 			if !ok {
 				continue
 			}

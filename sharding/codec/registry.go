@@ -167,7 +167,7 @@ func (m *Type) Append(dst []byte, msg any) ([]byte, error) {
 	return AppendValue(m.Encoding, dst, msg)
 }
 
-// AppendValue appends v, encoded by an encoding, an Appender, or the library, all of which may run code of
+// AppendValue appends v, encoded by an encoding, an Appender, a plan, or the library. All but the plan may run code of
 // the user's.
 func AppendValue(enc Encoding, dst []byte, v any) (out []byte, err error) {
 	out = dst
@@ -180,6 +180,9 @@ func AppendValue(enc Encoding, dst []byte, v any) (out []byte, err error) {
 	}
 	if a, ok := v.(Appender); ok {
 		return a.AppendCBOR(dst)
+	}
+	if p := planFor(reflect.TypeOf(v)); p != nil {
+		return p.append(dst, v), nil
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	out, err = cbor.Messages.AppendBy(buf, dst, v)
@@ -284,6 +287,10 @@ func DecodeInto(enc Encoding, b []byte, v any) (err error) {
 	defer guard("decoder", &err)
 	if enc == nil {
 		if decodePlain(b, v) {
+			return nil
+		}
+		to := reflect.ValueOf(v).Elem()
+		if p := planFor(to.Type()); p != nil && p.decodeTo(to, b) {
 			return nil
 		}
 		return cbor.Messages.Decode(b, v)

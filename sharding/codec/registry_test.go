@@ -89,6 +89,21 @@ func TestDecoderOfManyTypes(t *testing.T) {
 	}
 }
 
+// A reply that is a struct costs no more memory than its text, and the struct that the asker has.
+func TestRepliesAreFrugal(t *testing.T) {
+	var reply any = turnA{"a text", 7}
+	var body []byte
+	var got turnA
+	if n := testing.AllocsPerRun(100, func() {
+		body, _ = AppendValue(nil, body[:0], reply)
+		if err := DecodeInto(nil, body, &got); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 1 || got != reply {
+		t.Errorf("%v allocations, %v", n, got)
+	}
+}
+
 type (
 	turnA struct {
 		Text string
@@ -154,5 +169,22 @@ func BenchmarkOf(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// BenchmarkReply is what a reply that is a struct costs both sides.
+func BenchmarkReply(b *testing.B) {
+	var reply any = turnA{"a text", 7}
+	var body []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		var err error
+		if body, err = AppendValue(nil, body[:0], reply); err != nil {
+			b.Fatal(err)
+		}
+		var got turnA
+		if err := DecodeInto(nil, body, &got); err != nil || got != reply {
+			b.Fatal(got, err)
+		}
 	}
 }
