@@ -7,7 +7,7 @@
 //     once, and read by any goroutine afterwards.
 //   - A Type is one of them. It encodes and decodes its messages: by a plan if it is a struct of
 //     plain fields, by its own methods, by the Encoding of the registry, or by the
-//     CBOR library.
+//     CBOR library. Replies, whose types are not registered, go the same ways.
 //   - A frame is what travels at once: a version, and one CBOR array. The table of frames stands in
 //     wire.go. A Message is a tell or an ask as its frame has it.
 //   - A ReplyStatus says what became of a question.
