@@ -14,7 +14,7 @@ import (
 
 // plan encodes and decodes a struct of plain fields without walking its type. It writes exactly the
 // bytes that the CBOR library writes, and reads exactly those. Everything else that arrives (another
-// order, other keys, null) is left to the library, as are all types that have no plan.
+// order, other keys, null for what has no nil) is left to the library, as are all types that have no plan.
 type plan struct {
 	fields []planField // in the order of the bytes, those of nested structs among them
 	rooms  sync.Pool   // of *room
@@ -275,6 +275,10 @@ func (f *planField) decode(r *cbor.Reader, x reflect.Value) (fits bool) {
 	case reflect.String:
 		x.SetString(r.Text(cbor.Any))
 	case reflect.Slice:
+		if r.Null() {
+			x.SetBytes(nil)
+			break
+		}
 		s := r.Bytes(cbor.Any)
 		c := make([]byte, len(s))
 		copy(c, s)

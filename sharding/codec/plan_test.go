@@ -78,7 +78,7 @@ func TestPlansAgreeWithTheLibrary(t *testing.T) {
 		if ok && !reflect.DeepEqual(again, slow.Elem().Interface()) {
 			t.Fatalf("plan %#v, library %#v", again, slow.Elem().Interface())
 		}
-		if !ok && !bytes.Contains(got, cbor.AppendNull(nil)) {
+		if !ok {
 			t.Fatalf("the plan does not read %x", got)
 		}
 		if reply, err := AppendValue(nil, nil, v); err != nil || !bytes.Equal(reply, want) {

@@ -260,7 +260,7 @@ func (d *Decoder) Decode(m *Type, b []byte) (any, error) {
 
 // decodePlain is Decode without a plan.
 func (m *Type) decodePlain(b []byte) (any, error) {
-	into := func(v any) error { return DecodeInto(m.Encoding, b, v) }
+	into := func(v any) error { return decodeInto(m.Encoding, b, v, nil) }
 	if m.pointer {
 		p := reflect.New(m.Go.Elem())
 		err := into(p.Interface())
@@ -283,22 +283,27 @@ func appendEncoded(enc Encoding, dst []byte, v any) ([]byte, error) {
 func Mark(enc Encoding) byte { return byte(xxh3.HashString(enc.Name())) }
 
 // DecodeInto decodes a body into what v points to.
-func DecodeInto(enc Encoding, b []byte, v any) (err error) {
-	defer guard("decoder", &err)
+func DecodeInto(enc Encoding, b []byte, v any) error {
+	var p *plan
 	if enc == nil {
-		if decodePlain(b, v) {
-			return nil
-		}
-		to := reflect.ValueOf(v).Elem()
-		if p := planFor(to.Type()); p != nil && p.decodeTo(to, b) {
-			return nil
-		}
-		return cbor.Messages.Decode(b, v)
+		p = planFor(reflect.TypeOf(v).Elem())
 	}
-	if len(b) == 0 || b[0] != Mark(enc) {
-		return fmt.Errorf("it is not in the encoding %q of this node: use the same on every node", enc.Name())
+	return decodeInto(enc, b, v, p)
+}
+
+// decodeInto is DecodeInto by a plan; nil: by none.
+func decodeInto(enc Encoding, b []byte, v any, p *plan) (err error) {
+	defer guard("decoder", &err)
+	switch {
+	case enc != nil:
+		if len(b) == 0 || b[0] != Mark(enc) {
+			return fmt.Errorf("it is not in the encoding %q of this node: use the same on every node", enc.Name())
+		}
+		return enc.Decode(b[1:], v)
+	case decodePlain(b, v), p != nil && p.decodeTo(reflect.ValueOf(v).Elem(), b):
+		return nil
 	}
-	return enc.Decode(b[1:], v)
+	return cbor.Messages.Decode(b, v)
 }
 
 // RepliesOpen reports whether the request names an interface as its reply.
