@@ -11,6 +11,18 @@ type Message interface{ message() }
 // Note is told: a payload of 100 bytes in all.
 type Note struct{ Body []byte }
 
+// Tagged and Priced are told, too, in turn with notes.
+type (
+	Tagged struct {
+		Tag  string
+		Body []byte
+	}
+	Priced struct {
+		Price int64
+		Body  []byte // nil
+	}
+)
+
 // Query is asked and answered with its own number.
 type Query struct {
 	sharding.Returns[Message, uint64]
@@ -27,10 +39,12 @@ type Asked struct {
 	sharding.Returns[Message, uint64]
 }
 
-func (Note) message()  {}
-func (Query) message() {}
-func (Count) message() {}
-func (Asked) message() {}
+func (Note) message()   {}
+func (Tagged) message() {}
+func (Priced) message() {}
+func (Query) message()  {}
+func (Count) message()  {}
+func (Asked) message()  {}
 
 // sink is the measured entity.
 type sink struct{ got, asked uint64 }
@@ -38,7 +52,7 @@ type sink struct{ got, asked uint64 }
 // Receive implements sharding.Entity.
 func (s *sink) Receive(c *sharding.Context[Message], msg Message) error {
 	switch m := msg.(type) {
-	case Note:
+	case Note, Tagged, Priced:
 		s.got++
 		return nil
 	case Query:
@@ -55,7 +69,7 @@ func (s *sink) Receive(c *sharding.Context[Message], msg Message) error {
 func startEntities(n *ddata.Node) (*sharding.Region[Message], error) {
 	return sharding.Start(n, sharding.EntityType[Message]{
 		Identity: sharding.Identity{Name: "Sink", Role: role, Shards: 20},
-		Messages: sharding.CBOR[Message](Note{}, Query{}, Count{}, Asked{}),
+		Messages: sharding.CBOR[Message](Note{}, Tagged{}, Priced{}, Query{}, Count{}, Asked{}),
 		New:      func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
 	})
 }

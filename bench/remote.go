@@ -46,7 +46,10 @@ func runRemote(ctx context.Context, o options) error {
 		}
 	}
 	tell := remoteTell{region: region, ids: ids, far: far, raw: raw, rawAddr: rawAddr}
-	if err := tell.run(ctx, d); err != nil {
+	if err := tell.run(ctx, d, "tell-1-sender", func(uint64) Message { return note() }); err != nil {
+		return err
+	}
+	if err := tell.run(ctx, d, "tell-3-types", typesInTurn); err != nil {
 		return err
 	}
 	for _, callersN := range []int{1, 64} {
@@ -111,8 +114,19 @@ type remoteTell struct {
 	rawAddr  string
 }
 
-// run counts what the entities got: the time runs until the last note was handled.
-func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
+// typesInTurn makes messages of three types in turn.
+func typesInTurn(i uint64) Message {
+	switch i % 3 {
+	case 0:
+		return Tagged{"a tag", body[:len(body)/2]}
+	case 1:
+		return Priced{Price: int64(i)}
+	}
+	return note()
+}
+
+// run counts what the entities got: the time runs until the last message was handled.
+func (r *remoteTell) run(ctx context.Context, d time.Duration, name string, next func(i uint64) Message) error {
 	before, err := counted(ctx, r.region, r.ids)
 	if err != nil {
 		return err
@@ -121,13 +135,13 @@ func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
 	sent := uint64(0)
 	for time.Since(start) < d {
 		for range 256 {
-			if err := r.region.Tell(ctx, r.ids[sent%uint64(len(r.ids))], note()); err != nil {
+			if err := r.region.Tell(ctx, r.ids[sent%uint64(len(r.ids))], next(sent)); err != nil {
 				return err
 			}
 			sent++
 		}
 	}
-	after, err := counted(ctx, r.region, r.ids) // an ask is behind every note to the same entity
+	after, err := counted(ctx, r.region, r.ids) // an ask is behind all that was told to the same entity
 	if err != nil {
 		return err
 	}
@@ -146,7 +160,7 @@ func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
 	f.Add("limit_ops_per_s", int(limit.PerSecond()))
 	f.Add("ratio", l.PerSecond()/limit.PerSecond())
 	measure.AddCPU(&f, l, limit) // of both processes
-	measure.Report("remote", "tell-1-sender", f)
+	measure.Report("remote", name, f)
 	return nil
 }
 
