@@ -80,7 +80,10 @@ func TestDecoderOfManyTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := d.Decode(d.TypeIn(r, m.ID), body); err != nil || got != msg.Interface() {
+		if i%5 > 0 { // it need not have looked for the type itself
+			m = d.TypeIn(r, m.ID)
+		}
+		if got, err := d.Decode(m, body); err != nil || got != msg.Interface() {
 			t.Fatalf("%d: %v, %v, want %v", i, got, err, msg)
 		}
 	}
