@@ -202,7 +202,14 @@ func (d *memberHost) install(v *view.View) {
 		}
 	}
 	for _, s := range d.p.w.datasets {
-		s.history.Agreed(view.PatternsOf(v.Durable, s.role))
+		s.history.Agreed(view.PatternsOf(v.Durable, s.role), func(slot int) bool {
+			for uid := range views.Full(v, s.role) {
+				if d.p.w.procs[uint64(uid)].slot.index == slot {
+					return true
+				}
+			}
+			return false
+		})
 	}
 	if f := d.p.w.chaos.onInstall; f != nil {
 		f(v)

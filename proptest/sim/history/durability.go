@@ -15,8 +15,8 @@ func (l *History) isDurable(key string) bool {
 }
 
 // Agreed takes over the patterns of the keys that a view has as durable. All that was acknowledged
-// of them before is on the disks of its members.
-func (l *History) Agreed(patterns []string) {
+// of them before is on the disks of its members, whose slots are those of in.
+func (l *History) Agreed(patterns []string, in func(slot int) bool) {
 	if len(patterns) <= len(l.patterns) {
 		return
 	}
@@ -24,13 +24,13 @@ func (l *History) Agreed(patterns []string) {
 	for _, s := range []Shelf{l.Sets, l.Owns, l.Fleetings} {
 		for _, b := range s { // order: each by itself
 			if was := b.Durable; was != l.isDurable(b.Key) {
-				b.becomeDurable()
+				b.becomeDurable(in)
 			}
 		}
 	}
 	for _, b := range l.finals { // order: each by itself
 		if was := b.Durable; was != l.isDurable(b.Key) {
-			b.becomeDurable()
+			b.becomeDurable(in)
 			b.On = nil
 		}
 	}
@@ -39,11 +39,12 @@ func (l *History) Agreed(patterns []string) {
 	}
 }
 
-// becomeDurable: what only one replica had until now may have gone with it.
-func (b *Set) becomeDurable() {
+// becomeDurable: what only one replica had until now may have gone with it. The disk of a slot that is in the view no
+// more has nothing of it.
+func (b *Set) becomeDurable(in func(slot int) bool) {
 	b.Durable = true
 	for _, e := range b.Entries {
-		if e.Acked == 0 || e.Added.Excused() {
+		if e.Acked == 0 || e.Added.Excused() || !in(e.Slot) {
 			e.Local = 0
 		}
 	}

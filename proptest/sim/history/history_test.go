@@ -197,17 +197,20 @@ func TestFinalBegins(t *testing.T) {
 	}
 }
 
-// TestAgreed: what only one replica had when its key became durable need not last.
+// TestAgreed: what only one replica had when its key became durable need not last, and need not be on the
+// disk of a node that was removed before.
 func TestAgreed(t *testing.T) {
 	h := history.New()
 	b := h.Set("v/set/1")
-	e, acked := b.Add("a", 0), b.Add("b", 0)
+	e, acked, removed := b.Add("a", 0), b.Add("b", 0), b.Add("c", 1)
 	e.Apply(10)
-	acked.Apply(10)
-	acked.Acknowledge(11)
-	h.Agreed([]string{"v/set/*"})
-	if !b.Durable || e.Local != 0 || acked.Local != 10 {
-		t.Errorf("durable %v, local %d and %d", b.Durable, e.Local, acked.Local)
+	for _, a := range []*history.Entry{acked, removed} {
+		a.Apply(10)
+		a.Acknowledge(11)
+	}
+	h.Agreed([]string{"v/set/*"}, func(slot int) bool { return slot == 0 })
+	if !b.Durable || e.Local != 0 || acked.Local != 10 || removed.Local != 0 {
+		t.Errorf("durable %v, local %d, %d and %d", b.Durable, e.Local, acked.Local, removed.Local)
 	}
 	h.Ruined(0, &crdt.Clock{})
 	if acked.Local != 0 {
