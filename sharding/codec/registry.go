@@ -164,12 +164,17 @@ func (m *Type) Append(dst []byte, msg any) ([]byte, error) {
 	if m.plan != nil {
 		return m.plan.append(dst, msg), nil
 	}
-	return AppendValue(m.Encoding, dst, msg)
+	return appendValue(m.Encoding, dst, msg, nil)
 }
 
 // AppendValue appends v, encoded by an encoding, an Appender, a plan, or the library. All but the plan may run code of
 // the user's.
-func AppendValue(enc Encoding, dst []byte, v any) (out []byte, err error) {
+func AppendValue(enc Encoding, dst []byte, v any) ([]byte, error) {
+	return appendValue(enc, dst, v, planFor(reflect.TypeOf(v)))
+}
+
+// appendValue is AppendValue by a plan, where nothing else is asked for; nil: by none.
+func appendValue(enc Encoding, dst []byte, v any, p *plan) (out []byte, err error) {
 	out = dst
 	defer guard("encoder", &err)
 	if enc != nil {
@@ -181,7 +186,7 @@ func AppendValue(enc Encoding, dst []byte, v any) (out []byte, err error) {
 	if a, ok := v.(Appender); ok {
 		return a.AppendCBOR(dst)
 	}
-	if p := planFor(reflect.TypeOf(v)); p != nil {
+	if p != nil {
 		return p.append(dst, v), nil
 	}
 	buf := buffers.Get().(*bytes.Buffer)
@@ -284,11 +289,7 @@ func Mark(enc Encoding) byte { return byte(xxh3.HashString(enc.Name())) }
 
 // DecodeInto decodes a body into what v points to.
 func DecodeInto(enc Encoding, b []byte, v any) error {
-	var p *plan
-	if enc == nil {
-		p = planFor(reflect.TypeOf(v).Elem())
-	}
-	return decodeInto(enc, b, v, p)
+	return decodeInto(enc, b, v, planFor(reflect.TypeOf(v).Elem()))
 }
 
 // decodeInto is DecodeInto by a plan; nil: by none.

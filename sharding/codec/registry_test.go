@@ -6,6 +6,27 @@ import (
 	"testing"
 )
 
+// encoded registers the types of messages, and encodes these.
+func encoded(t testing.TB, msgs ...any) (r *Registry, types []*Type, bodies [][]byte) {
+	t.Helper()
+	r = NewRegistry(nil)
+	for _, msg := range msgs {
+		if err := r.Register(msg); err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Of(msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := m.Append(nil, msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		types, bodies = append(types, m), append(bodies, body)
+	}
+	return r, types, bodies
+}
+
 // Each type is found, also where many share a place, and none in place of another.
 func TestEachTypeIsFound(t *testing.T) {
 	r := NewRegistry(nil)
@@ -30,24 +51,8 @@ func TestEachTypeIsFound(t *testing.T) {
 // Messages of several types that take turns cost a decoder no more memory than those of one type: what is made anew
 // is the message. A text of one letter takes none.
 func TestDecodingTurnsIsFrugal(t *testing.T) {
-	r := NewRegistry(nil)
+	r, types, bodies := encoded(t, turnA{"a", 1}, turnB{"b", 2}, turnC{"c", nil})
 	var d Decoder
-	var bodies [][]byte
-	var types []*Type
-	for _, msg := range []any{turnA{"a", 1}, turnB{"b", 2}, turnC{"c", nil}} {
-		if err := r.Register(msg); err != nil {
-			t.Fatal(err)
-		}
-		m, err := r.Of(msg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := m.Append(nil, msg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		types, bodies = append(types, m), append(bodies, body)
-	}
 	turn := func() {
 		for i, m := range types {
 			if got, err := d.Decode(d.TypeIn(r, m.ID), bodies[i]); err != nil || reflect.TypeOf(got) != m.Go {
@@ -126,21 +131,12 @@ type (
 func BenchmarkDecode(b *testing.B) {
 	for _, msgs := range [][]any{{turnA{"a text", 1}}, {turnA{"a text", 1}, turnB{"a text", 2}, turnC{"a text", nil}}} {
 		b.Run(fmt.Sprint("types=", len(msgs)), func(b *testing.B) {
-			r := NewRegistry(nil)
-			bodies, ids := make([][]byte, len(msgs)), make([]uint32, len(msgs))
-			for i, msg := range msgs {
-				if err := r.Register(msg); err != nil {
-					b.Fatal(err)
-				}
-				m, _ := r.Of(msg)
-				bodies[i], _ = m.Append(nil, msg)
-				ids[i] = m.ID
-			}
+			r, types, bodies := encoded(b, msgs...)
 			var d Decoder
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				k := i % len(msgs)
-				if _, err := d.Decode(d.TypeIn(r, ids[k]), bodies[k]); err != nil {
+				if _, err := d.Decode(d.TypeIn(r, types[k].ID), bodies[k]); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -148,22 +144,11 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-type (
-	benchA struct{ N int }
-	benchB struct{ N int }
-	benchC struct{ N int }
-)
-
 // BenchmarkOf is what the type of a message costs many senders, of messages of one type and of several in turn.
 func BenchmarkOf(b *testing.B) {
-	for _, msgs := range [][]any{{benchA{}}, {benchA{}, benchB{}, benchC{}}} {
+	for _, msgs := range [][]any{{turnA{}}, {turnA{}, turnB{}, turnC{}}} {
 		b.Run(fmt.Sprint("types=", len(msgs)), func(b *testing.B) {
-			r := NewRegistry(nil)
-			for _, msg := range msgs {
-				if err := r.Register(msg); err != nil {
-					b.Fatal(err)
-				}
-			}
+			r, _, _ := encoded(b, msgs...)
 			b.RunParallel(func(pb *testing.PB) {
 				for i := 0; pb.Next(); i++ {
 					if _, err := r.Of(msgs[i%len(msgs)]); err != nil {
