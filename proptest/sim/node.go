@@ -17,7 +17,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
-	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -89,10 +88,10 @@ func (n *node) shown(v *view.View) *view.View {
 	}
 	shown := *v
 	shown.Closing = shown.Closing && !planted.Unaware
-	if planted.OldestOfAll {
-		shown.Members = slices.Clone(v.Members)
-		for i := range shown.Members {
-			shown.Members[i].Roles = []string{options.Backend, options.Edge}
+	if oldest, ok := v.Oldest(""); ok && planted.OldestOfAll {
+		shown.Lines = slices.Clone(v.Lines)
+		for i := range shown.Lines {
+			shown.Lines[i].Members = []view.UID{oldest.UID}
 		}
 	}
 	return &shown

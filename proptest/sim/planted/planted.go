@@ -49,8 +49,8 @@ type Defects struct {
 	Slack bool
 	// Restless: what a process has yet to do of a step when it stops is not done.
 	Restless bool
-	// Mixed: what replicas of one role send reaches those of another; OldestOfAll: sharding takes all
-	// nodes for ones of its role.
+	// Mixed: what replicas of one role send reaches those of another; OldestOfAll: the oldest of
+	// all nodes is taken for the one in charge of an entity type.
 	Mixed, OldestOfAll bool
 	// Mute: the Machines of a type that was closed do not answer.
 	Mute bool
@@ -132,7 +132,8 @@ var further = []one{
 	{"record-unwritten", "a membership record that could not be written is taken for written",
 		func(f *Defects) { f.Recordless = true }},
 	{"mixed-roles", "what replicas of one role send reaches those of another", func(f *Defects) { f.Mixed = true }},
-	{"oldest-of-all", "sharding takes all nodes for ones of its role", func(f *Defects) { f.OldestOfAll = true }},
+	{"oldest-of-all", "the oldest of all nodes is taken for the one in charge of an entity type",
+		func(f *Defects) { f.OldestOfAll = true }},
 	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *Defects) { f.Hasty = true }},
 	{"unaware", "sharding does not hear that the cluster is closing", func(f *Defects) { f.Unaware = true }},
 	{"forgetful", "ids of entities are said to be remembered and are not", func(f *Defects) { f.Forgetful = true }},
