@@ -265,3 +265,17 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestCloseRunsInOrder: to close one run of origins after the other makes room as a list does that
+// grows, and copies no row for each.
+func TestCloseRunsInOrder(t *testing.T) {
+	const runs = 1000
+	if n := testing.AllocsPerRun(10, func() {
+		c := &Clock{}
+		for i := range Origin(runs) {
+			c.Close(3*i, 3*i+1, 0)
+		}
+	}); n > 30 {
+		t.Errorf("%v allocations to close %d runs", n, runs)
+	}
+}

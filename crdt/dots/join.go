@@ -20,10 +20,16 @@ func (c *Clock) Join(o *Clock) {
 }
 
 // Close inserts every event of the origins from first to last, and every item of theirs that the
-// moves up to a number have brought: these origins are over.
+// moves up to a number have brought: these origins are over. To close one run after the other, in
+// order, costs as much as there are runs.
 func (c *Clock) Close(first, last Origin, moves uint16) {
-	if first <= last {
-		merge(c, &Clock{rows: []Row{{first: first, last: last, base: closedTo(moves)}}})
+	over := Row{first: first, last: last, base: closedTo(moves)}
+	switch n := len(c.rows); {
+	case first > last:
+	case n == 0 || c.rows[n-1].last < first:
+		c.rows = c.rows.push(over)
+	default:
+		merge(c, &Clock{rows: []Row{over}})
 	}
 }
 
