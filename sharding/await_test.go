@@ -210,7 +210,7 @@ func TestNewWithoutAMessageAwaits(t *testing.T) {
 		typ := clerks(&d)
 		typ.Supervision = Supervision{Decide: Always(Restart), Backoff: time.Second}
 		g, _ := localRegion(t, typ)
-		shardOf(g, "a").Start([]protocol.EntityID{"a"})
+		shardOf(g, "a").Start([]protocol.EntityID{"a"}, 0)
 		loaded := <-d.waits
 		answer := askAside(t, g, "a", "1")
 		synctest.Wait()

@@ -137,7 +137,7 @@ func (f *fakeControl) Wanted(n uint32) {
 func (f *fakeControl) FlushLater(uint32)        {}
 func (f *fakeControl) Misrouted(uint64, uint32) {}
 func (f *fakeControl) Wake(s *entities.Shard, id string) {
-	s.Start([]protocol.EntityID{protocol.EntityID(id)})
+	s.Start([]protocol.EntityID{protocol.EntityID(id)}, 0)
 }
 func (f *fakeControl) EntityStopped(*entities.Shard, string) {}
 func (f *fakeControl) Admit(uint64, int) (runloop.Permit,

@@ -183,7 +183,7 @@ func (c *Plane) shardAction(now time.Time, s *entities.Shard, a protocol.ShardAc
 	switch a := a.(type) {
 	case protocol.StartEntities:
 		c.R.Entities.Restored.Add(uint64(a.Remembered))
-		s.Start(a.IDs)
+		s.Start(a.IDs, a.Follow)
 	case protocol.StopEntity:
 		c.R.Entities.Passivations.ByCause[a.Cause].Add(1)
 		c.R.Entities.Passivations.Latest.Note(entities.Passivated{

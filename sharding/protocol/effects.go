@@ -118,10 +118,11 @@ type ShardAction interface{ shardAction() }
 // Actions of a shard.
 type (
 	// StartEntities makes the entities and opens their mailboxes; what waits in them is delivered.
-	// So many of them start only because they are remembered; no message asks for them.
+	// So many of them start only because they are remembered; no message asks for them. So many more
+	// that are remembered will follow.
 	StartEntities struct {
-		IDs        []EntityID
-		Remembered int
+		IDs                []EntityID
+		Remembered, Follow int
 	}
 	// StopEntity tells the entity to stop after what its mailbox holds; later messages wait for the
 	// next incarnation, the first of them with a Wake. EntityStopped follows.

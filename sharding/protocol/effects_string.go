@@ -88,10 +88,14 @@ func (a CloseShard) String() string { return fmt.Sprintf("close-shard %v", a.Sha
 func (a KillShard) String() string { return fmt.Sprintf("kill-shard %v: %v", a.Shard, a.Reason) }
 
 func (a StartEntities) String() string {
+	text := "start" + ListText(a.IDs)
 	if a.Remembered > 0 {
-		return fmt.Sprintf("start%s remembered=%d", ListText(a.IDs), a.Remembered)
+		text += fmt.Sprintf(" remembered=%d", a.Remembered)
 	}
-	return "start" + ListText(a.IDs)
+	if a.Follow > 0 {
+		text += fmt.Sprintf(" follow=%d", a.Follow)
+	}
+	return text
 }
 
 func (a StopEntity) String() string { return fmt.Sprintf("stop %v %v", a.ID, a.Cause) }

@@ -49,18 +49,25 @@ func (b *buckets) of(h hash) *atomic.Pointer[Entity] {
 	return b.at(linear.Chain(uint32(h), b.n.Load()))
 }
 
-// hash is that of an id. An entity keeps the tag alone, so that few others are compared with an id, and
-// the index makes the hash anew for the one or two entities that a change moves.
+// hash is that of an id: the bucket goes by the lowest bits. An entity keeps the tag alone: by it few others are
+// compared with an id, and a large index is divided.
 type hash uint64
 
-// tag is the part of a hash that an entity keeps. It has none of the bits that buckets go by.
-func (h hash) tag() uint8 { return uint8(h >> 56) }
+// tagFrom is the lowest bit of a hash that a tag has. An index with more than 1<<tagFrom buckets does not fit a
+// processor's cache, nor do the ids.
+const (
+	tagFrom = 16
+	tagBits = 8
+)
+
+// tag is the part of a hash that an entity keeps.
+func (h hash) tag() uint8 { return uint8(h >> tagFrom) }
 
 // mark is the tag of an entity, and the latest tick of the region in which it has handled a message. The two
 // share 32 bits, so that a look-up needs nothing of the mailbox, which the worker may have.
 type mark struct{ bits atomic.Uint32 }
 
-const tickBits = 24 // of a mark; passivation.IdleLooksMax is below half of what they count
+const tickBits = 32 - tagBits // of a mark; passivation.IdleLooksMax is below half of what they count
 
 func (m *mark) tag() uint8 { return uint8(m.bits.Load() >> tickBits) }
 
@@ -107,14 +114,24 @@ func (x *index) findBytes(h hash, id []byte) *Entity {
 	return nil
 }
 
+// expect makes the buckets for so many entities, if there are none yet: then no chain is divided when they come.
+func (x *index) expect(n int) {
+	if x.buckets.Load() != nil {
+		return
+	}
+	b, size := &buckets{}, firstBuckets
+	b.segments = [][]atomic.Pointer[Entity]{make([]atomic.Pointer[Entity], size)}
+	for ; size < n; size *= 2 {
+		b.segments = append(b.segments, make([]atomic.Pointer[Entity], size))
+	}
+	b.n.Store(uint32(max(n, firstBuckets)))
+	x.buckets.Store(b)
+}
+
 // add takes an entity whose id is not there yet.
 func (x *index) add(e *Entity) {
+	x.expect(1)
 	b := x.buckets.Load()
-	if b == nil {
-		b = &buckets{segments: [][]atomic.Pointer[Entity]{make([]atomic.Pointer[Entity], firstBuckets)}}
-		b.n.Store(firstBuckets)
-		x.buckets.Store(b)
-	}
 	h := x.hash(e.ID)
 	e.mark.setTag(h.tag())
 	head := b.of(h)
@@ -138,7 +155,7 @@ func (x *index) split(b *buckets) {
 	var stay, move *Entity
 	for e := from.Load(); e != nil; {
 		next := e.sibling.Load()
-		if uint32(x.hash(e.ID))&bit == 0 {
+		if !x.has(e, bit) {
 			e.sibling.Store(stay)
 			stay = e
 		} else {
@@ -150,6 +167,14 @@ func (x *index) split(b *buckets) {
 	from.Store(stay)
 	b.at(n).Store(move)
 	b.n.Store(n + 1)
+}
+
+// has reports whether the hash of an entity's id has a bit.
+func (x *index) has(e *Entity, bit uint32) bool {
+	if bit>>tagFrom != 0 && bit>>(tagFrom+tagBits) == 0 {
+		return e.mark.tag()&uint8(bit>>tagFrom) != 0
+	}
+	return uint32(x.hash(e.ID))&bit != 0
 }
 
 // remove takes an entity out, if it is there.

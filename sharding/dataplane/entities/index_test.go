@@ -84,6 +84,50 @@ func TestIndexGrows(t *testing.T) {
 	}
 }
 
+// TestLargeIndex: entities are found by their ids, and no others, also where chains are divided by the tags; whether
+// there was room for them before they came or not.
+func TestLargeIndex(t *testing.T) {
+	const n = 3 << tagFrom
+	for _, expected := range []int{0, 1, n / 2, n} {
+		var x index
+		x.expect(expected)
+		es := make([]Entity, n)
+		for i := range es {
+			es[i].ID = strconv.Itoa(i)
+			x.add(&es[i])
+		}
+		x.expect(2 * n) // changes nothing, now that there are some
+		if got := int(x.buckets.Load().n.Load()); got != n || x.len != n {
+			t.Fatalf("%d buckets for %d entities of %d that were expected", got, x.len, expected)
+		}
+		for i := range es {
+			if i%2 == 0 {
+				x.remove(&es[i])
+			}
+		}
+		for i := range es {
+			found := x.Find(es[i].ID)
+			if i%2 == 0 && found != nil || i%2 == 1 && found != &es[i] {
+				t.Fatalf("%q is found as %p, it is %p", es[i].ID, found, &es[i])
+			}
+		}
+	}
+}
+
+// TestBitsOfHashes: a bit that the tag has is that of the hash, as any other is.
+func TestBitsOfHashes(t *testing.T) {
+	var x index
+	for i := range 100 {
+		e := Entity{ID: strconv.Itoa(i)}
+		x.add(&e)
+		for bit := uint32(1); bit != 0; bit <<= 1 {
+			if got, want := x.has(&e, bit), uint32(x.hash(e.ID))&bit != 0; got != want {
+				t.Fatalf("bit %x of %x is %v", bit, x.hash(e.ID), got)
+			}
+		}
+	}
+}
+
 // Entities that stay are found while others come and go and chains are divided, and nothing is
 // found under an id that is not its own.
 func TestFindWhileIndexChanges(t *testing.T) {

@@ -128,9 +128,13 @@ func (s *Shard) AddLocked(id string) *Entity {
 	return e
 }
 
-// Start opens the mailboxes of entities, and makes those that are remembered without a message.
-func (s *Shard) Start(ids []protocol.EntityID) {
+// Start opens the mailboxes of entities, and makes those that are remembered without a message. It makes room for as
+// many as will follow, if these are the first.
+func (s *Shard) Start(ids []protocol.EntityID, follow int) {
 	p := s.runtime.Pool
+	s.Mu.Lock()
+	s.Entities.expect(len(ids) + follow)
+	s.Mu.Unlock()
 	for _, id := range ids {
 		s.Mu.Lock()
 		e := s.Entities.Find(string(id))

@@ -31,6 +31,7 @@ type entities struct {
 func (es *entities) load(ids []protocol.EntityID) {
 	es.byID.clear()
 	clear(es.armed)
+	es.byID.reserve(len(ids))
 	for _, id := range ids {
 		es.become(id, entityRemembered)
 	}
@@ -61,7 +62,8 @@ func (es *entities) leaving() (n int) {
 
 // become is the only place where the state of an entity changes.
 func (es *entities) become(id protocol.EntityID, to entityState) {
-	e := es.byID.of(id)
+	at := es.byID.find(id)
+	e := at.entity()
 	if !slices.Contains(transitions[e.state], to) {
 		panic(fmt.Sprintf("sharding/protocol: shard %v: entity %v from %v to %v", es.id, id, e.state, to))
 	}
@@ -70,7 +72,7 @@ func (es *entities) become(id protocol.EntityID, to entityState) {
 	e.wanted = false
 	delete(es.armed, id)
 	es.tally(e, +1)
-	es.byID.set(id, e)
+	es.byID.put(id, at, e)
 }
 
 // tally counts an entity in or out.
@@ -85,9 +87,10 @@ func (es *entities) tally(e entity, d int) {
 
 // want notes that a message, or a StartEntity, waits for the next incarnation.
 func (es *entities) want(id protocol.EntityID) {
-	e := es.byID.of(id)
+	at := es.byID.find(id)
+	e := at.entity()
 	e.wanted = true
-	es.byID.set(id, e)
+	es.byID.put(id, at, e)
 }
 
 // start makes the entity active; the runtime is told at the end of the Step.

@@ -52,7 +52,9 @@ func (p *population) flushStarts() {
 	if len(p.entities.starts) == 0 {
 		return
 	}
-	p.do(protocol.StartEntities{IDs: p.entities.starts, Remembered: p.entities.restored})
+	p.do(protocol.StartEntities{
+		IDs: p.entities.starts, Remembered: p.entities.restored, Follow: len(p.recovery.queue),
+	})
 	if len(p.requests) > 0 {
 		for _, id := range p.entities.starts {
 			p.fx.Reply = append(p.fx.Reply, p.requests[id]...)

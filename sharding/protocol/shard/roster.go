@@ -16,8 +16,8 @@ import (
 // It is a linear hash table, which grows by one chain when an entity is added. The chains run through the
 // rows. The zero value is empty, with a seed that is known.
 //
-// Invariants: rows 1 to made have been used; row 0 never is. A row is in the chain of its id, or it is absent
-// and in the list of free ones.
+// Invariants: rows 1 to made have been used; row 0 never is. A row is in the chain of its id, with the tag of
+// its hash, or it is absent and in the list of free ones.
 type roster struct {
 	seed  uint64
 	rows  pieces[row]
@@ -27,68 +27,89 @@ type roster struct {
 	len   int
 }
 
-// row is one entity, or free.
+// row is one entity, or free. By the tag few ids are compared that are not equal: an id lies elsewhere in memory.
 type row struct {
 	id   protocol.EntityID
 	next uint32 // in its chain, or of the free ones; 0: none
+	tag  uint16 // of the hash
 	entity
 }
+
+// place is where an id stands, or would stand. It holds until the roster changes.
+type place struct {
+	hash hash
+	row  *row // nil: it is absent
+}
+
+// entity is what stands there.
+func (p place) entity() entity {
+	if p.row == nil {
+		return entity{}
+	}
+	return p.row.entity
+}
+
+// hash is that of an id: the chain goes by the lowest bits.
+type hash uint32
+
+// tagFrom is the lowest bit of a hash that a tag has.
+const tagFrom = 16
+
+func (h hash) tag() uint16 { return uint16(h >> tagFrom) }
 
 // newRoster makes an empty one. The seed is random, so that no peer can choose ids that share a chain.
 func newRoster(seed uint64) roster { return roster{seed: seed} }
 
 // hash is that of an id.
-func (r *roster) hash(id protocol.EntityID) uint32 {
-	return uint32(xxh3.HashStringSeed(string(id), r.seed))
+func (r *roster) hash(id protocol.EntityID) hash {
+	return hash(xxh3.HashStringSeed(string(id), r.seed))
 }
 
 // chains is how many chains there are: one for each entity that there has been at one time.
 func (r *roster) chains() uint32 { return uint32(r.heads.len) }
 
 // chain is the first row of a hash.
-func (r *roster) chain(hash uint32) *uint32 { return r.heads.at(linear.Chain(hash, r.chains())) }
+func (r *roster) chain(h hash) *uint32 { return r.heads.at(linear.Chain(uint32(h), r.chains())) }
 
-// find returns the row of an id with that hash; nil: there is none.
-func (r *roster) find(id protocol.EntityID, hash uint32) *row {
+// find returns the place of an id.
+func (r *roster) find(id protocol.EntityID) place {
+	p := place{hash: r.hash(id)}
 	if r.len == 0 {
-		return nil
+		return p
 	}
-	for i := *r.chain(hash); i != 0; {
+	for i, tag := *r.chain(p.hash), p.hash.tag(); i != 0; {
 		row := r.rows.at(i)
-		if row.id == id {
-			return row
+		if row.tag == tag && row.id == id {
+			p.row = row
+			break
 		}
 		i = row.next
 	}
-	return nil
+	return p
 }
 
 // of is the entity of an id; it is absent if there is none.
-func (r *roster) of(id protocol.EntityID) entity {
-	if row := r.find(id, r.hash(id)); row != nil {
-		return row.entity
-	}
-	return entity{}
-}
+func (r *roster) of(id protocol.EntityID) entity { return r.find(id).entity() }
 
 // set keeps an entity of an id; one that is absent is taken out.
-func (r *roster) set(id protocol.EntityID, e entity) {
-	hash := r.hash(id)
-	row := r.find(id, hash)
+func (r *roster) set(id protocol.EntityID, e entity) { r.put(id, r.find(id), e) }
+
+// put is set for the place of the id.
+func (r *roster) put(id protocol.EntityID, at place, e entity) {
 	switch {
 	case e.state == entityAbsent:
-		if row != nil {
-			r.remove(id, hash)
+		if at.row != nil {
+			r.remove(id, at.hash)
 		}
-	case row != nil:
-		row.entity = e
+	case at.row != nil:
+		at.row.entity = e
 	default:
-		r.add(id, hash, e)
+		r.add(id, at.hash, e)
 	}
 }
 
 // add takes an id with that hash, which is not there.
-func (r *roster) add(id protocol.EntityID, hash uint32, e entity) {
+func (r *roster) add(id protocol.EntityID, h hash, e entity) {
 	i := r.free
 	if i != 0 {
 		r.free = r.rows.at(i).next
@@ -100,17 +121,23 @@ func (r *roster) add(id protocol.EntityID, hash uint32, e entity) {
 		r.made++
 		i = r.made
 	}
-	if r.len++; r.len > r.heads.len {
-		r.split()
-	}
-	head := r.chain(hash)
-	*r.rows.at(i) = row{id: id, next: *head, entity: e}
+	r.len++
+	r.reserve(r.len)
+	head := r.chain(h)
+	*r.rows.at(i) = row{id: id, next: *head, tag: h.tag(), entity: e}
 	*head = i
 }
 
+// reserve makes chains for so many entities. If they come later, their chains need not be divided then.
+func (r *roster) reserve(n int) {
+	for r.heads.len < n {
+		r.split()
+	}
+}
+
 // remove takes out an id with that hash, which is there.
-func (r *roster) remove(id protocol.EntityID, hash uint32) {
-	at := r.chain(hash)
+func (r *roster) remove(id protocol.EntityID, h hash) {
+	at := r.chain(h)
 	for r.rows.at(*at).id != id {
 		at = &r.rows.at(*at).next
 	}
@@ -134,13 +161,21 @@ func (r *roster) split() {
 	for *from != 0 {
 		i := *from
 		row := r.rows.at(i)
-		if r.hash(row.id)&bit == 0 {
+		if !r.has(row, bit) {
 			from = &row.next
 			continue
 		}
 		*from, row.next = row.next, *to
 		*to = i
 	}
+}
+
+// has reports whether the hash of a row's id has a bit. In a large roster the tag says it.
+func (r *roster) has(row *row, bit uint32) bool {
+	if bit >= 1<<tagFrom {
+		return row.tag&uint16(bit>>tagFrom) != 0
+	}
+	return uint32(r.hash(row.id))&bit != 0
 }
 
 // clear takes all out.

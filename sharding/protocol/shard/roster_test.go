@@ -87,6 +87,45 @@ func TestRosterUsesRowsAgain(t *testing.T) {
 	}
 }
 
+// TestLargeRoster: entities are found by their ids, also where chains are divided by the tags; whether there was room
+// for them before they came or not.
+func TestLargeRoster(t *testing.T) {
+	const n = 3 << tagFrom
+	for _, expected := range []int{0, n / 2, n} {
+		r := newRoster(1)
+		r.reserve(expected)
+		for i := range n {
+			r.set(protocol.EntityID(strconv.Itoa(i)), entity{state: entityActive})
+		}
+		for i := range n / 2 {
+			r.set(protocol.EntityID(strconv.Itoa(2*i)), entity{})
+		}
+		if r.heads.len != n || r.len != n/2 {
+			t.Fatalf("%d chains for %d entities of %d that were expected", r.heads.len, r.len, expected)
+		}
+		for i := range n {
+			if e := r.of(protocol.EntityID(strconv.Itoa(i))); (e.state == entityActive) != (i%2 == 1) {
+				t.Fatalf("entity %d is %v", i, e)
+			}
+		}
+	}
+}
+
+// TestBitsOfHashes: a bit that the tag has is that of the hash, as any other is.
+func TestBitsOfHashes(t *testing.T) {
+	r := newRoster(1)
+	for i := range 100 {
+		id := protocol.EntityID(strconv.Itoa(i))
+		r.set(id, entity{state: entityActive})
+		p := r.find(id)
+		for bit := uint32(1); bit != 0; bit <<= 1 {
+			if got, want := r.has(p.row, bit), uint32(p.hash)&bit != 0; got != want {
+				t.Fatalf("bit %x of %x is %v", bit, p.hash, got)
+			}
+		}
+	}
+}
+
 // A million entities may be in a shard. A row of one takes what the size of its id's head allows.
 func TestRosterIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(row{}); size > 24 {
