@@ -235,7 +235,7 @@ func (d *difference) large(was, is keyItems) (paths int) {
 		})
 	} else {
 		more := a.rest.Len()
-		for _, path := range differingPaths(Reader{ks: was}, Reader{ks: is}) {
+		for _, path := range differingPaths(a, b) {
 			before, now := a.at(path), b.at(path)
 			more += min(len(now), 2) - min(len(now), 1) - min(len(before), 2) + min(len(before), 1)
 			paths += d.compare(before, now)

@@ -15,59 +15,59 @@ import (
 // walks over both.
 func Diff(before, now Reader) iter.Seq2[*Item, bool] {
 	return func(yield func(*Item, bool) bool) {
-		if before.ks == now.ks && before.prefix == now.prefix && !before.hides && !now.hides {
-			return
+		switch whole := before.prefix == now.prefix && !before.hides && !now.hides; {
+		case whole && before.ks == now.ks:
+		case whole && before.ks.large() && now.ks.large():
+			diffTrees(before.ks.more.big, now.ks.more.big, before.prefix, yield)
+		default:
+			diffItems(slices.Collect(before.Items("")), slices.Collect(now.Items("")), yield)
 		}
-		for _, path := range differingPaths(before, now) {
-			if !yieldSiblings(before.ks.shownAt(before, path), now.ks.shownAt(now, path), yield) {
-				return
+	}
+}
+
+// diffTrees is Diff for what two large keys have below a prefix.
+func diffTrees(a, b *bigKey, prefix string, yield func(*Item, bool) bool) {
+	within := func(it *Item, put bool) bool { return !strings.HasPrefix(it.Path, prefix) || yield(it, put) }
+	ended := false
+	pair := func(was, is []*Item) { ended = ended || !diffItems(was, is, within) }
+	if a.rest.Len()+b.rest.Len() > 0 {
+		for _, path := range differingPaths(a, b) {
+			pair(a.at(path), b.at(path))
+		}
+		return
+	}
+	var x, y []*Item
+	tree.DiffEntries(&a.firsts, &b.firsts, func(was, is *Item) {
+		pair(keyItems{only: was}.list(&x), keyItems{only: is}.list(&y))
+	})
+}
+
+// differingPaths returns, in order, the paths at which two large keys differ.
+func differingPaths(a, b *bigKey) (paths []string) {
+	note := func(path string) { paths = append(paths, path) }
+	tree.Diff(&a.firsts, &b.firsts, note)
+	tree.Diff(&a.rest, &b.rest, note)
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// diffItems yields what only one of two lists by path and dot has, and reports whether it came to their ends.
+func diffItems(before, now []*Item, yield func(*Item, bool) bool) bool {
+	for len(before)+len(now) > 0 {
+		switch {
+		case len(now) == 0 || len(before) > 0 && inOrder(before[0], now[0]):
+			if !yield(before[0], false) {
+				return false
 			}
-		}
-	}
-}
-
-// shownAt returns what a reader shows at a whole path.
-func (k keyItems) shownAt(r Reader, path string) []*Item {
-	if !strings.HasPrefix(path, r.prefix) {
-		return nil
-	}
-	return r.At(path[len(r.prefix):])
-}
-
-// yieldSiblings yields what only one of two runs of siblings has.
-func yieldSiblings(before, now []*Item, yield func(*Item, bool) bool) bool {
-	for _, it := range before {
-		if !hasDot(now, it.Dot) && !yield(it, false) {
-			return false
-		}
-	}
-	for _, it := range now {
-		if !hasDot(before, it.Dot) && !yield(it, true) {
-			return false
+			before = before[1:]
+		case len(before) == 0 || inOrder(now[0], before[0]):
+			if !yield(now[0], true) {
+				return false
+			}
+			now = now[1:]
+		default:
+			before, now = before[1:], now[1:]
 		}
 	}
 	return true
-}
-
-func hasDot(items []*Item, d Dot) bool {
-	return slices.ContainsFunc(items, func(it *Item) bool { return it.Dot == d })
-}
-
-// differingPaths returns, in order, the paths at which the two may differ; all of both when nothing better is known.
-func differingPaths(before, now Reader) (paths []string) {
-	note := func(path string) { paths = append(paths, path) }
-	a, b := before.ks.more, now.ks.more
-	if a != nil && b != nil && before.prefix == now.prefix && a.big != nil && b.big != nil &&
-		!before.hides && !now.hides {
-		tree.Diff(&a.big.firsts, &b.big.firsts, note)
-		tree.Diff(&a.big.rest, &b.big.rest, note)
-	} else {
-		for _, r := range []Reader{before, now} {
-			for it := range r.Items("") {
-				note(it.Path)
-			}
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
 }

@@ -104,6 +104,9 @@ func TestDiffIsTheNaiveComparison(t *testing.T) {
 			if got, want := treeDiff(rt, before, now), naiveDiff(before, now); !slices.Equal(got, want) {
 				rt.Fatalf("%d differ, want %d\n%.300q\n%.300q", len(got), len(want), got, want)
 			}
+			for range Diff(before, now) {
+				break // the loop panics if it is gone on with
+			}
 		}
 	})
 }
@@ -162,5 +165,35 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 		if opened := tree.Diff(&before.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {}); opened != 0 {
 			t.Errorf("%d nodes were opened of the same tree", opened)
 		}
+	}
+}
+
+// TestDiffAllocatesLittle: what differs is yielded as it is found, if no path has siblings.
+func TestDiffAllocatesLittle(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	var moments []Reader
+	for from := range 2 {
+		if _, err := r.Update("k", 0, Mutate[ORSet[int]](func(s *ORSetTx[int]) error {
+			for i := range 1000 {
+				if err := s.Add(2*i + from); err != nil {
+					return err
+				}
+			}
+			return nil
+		}), &Changes{}); err != nil {
+			t.Fatal(err)
+		}
+		moments = append(moments, r.Store().View("k"))
+	}
+	if n := testing.AllocsPerRun(10, func() {
+		differ := 0
+		for range Diff(moments[0], moments[1]) {
+			differ++
+		}
+		if differ != 1000 {
+			t.Errorf("%d differ", differ)
+		}
+	}); n > 10 {
+		t.Errorf("%v allocations for 1,000 items", n)
 	}
 }
