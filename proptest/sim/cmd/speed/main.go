@@ -11,6 +11,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,6 +22,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/coterie-go/coterie/proptest/sim/options"
 )
 
 func main() {
@@ -35,6 +39,11 @@ func main() {
 }
 
 func compare(base string, plans []string, seeds, rounds int) error {
+	for _, plan := range plans {
+		if plan != "" && !slices.Contains(options.Swarms, plan) {
+			return fmt.Errorf("-plans: %q is none of %q", plan, options.Swarms)
+		}
+	}
 	dir, err := os.MkdirTemp("", "speed")
 	if err != nil {
 		return err
@@ -49,30 +58,49 @@ func compare(base string, plans []string, seeds, rounds int) error {
 		return err
 	}
 	for _, plan := range plans {
-		var ratios []float64
-		all := map[string]played{}
-		for round := range rounds {
-			turns := []string{before, now}
-			if round%2 == 1 {
-				slices.Reverse(turns)
-			}
-			here := map[string]played{}
-			for _, program := range turns {
-				if here[program], err = play(program, plan, 1+round*seeds, seeds); err != nil {
-					return err
-				}
-				all[program] = all[program].with(here[program])
-			}
-			ratios = append(ratios, here[now].perSecond()/here[before].perSecond())
+		name := plan
+		if name == "" {
+			name = "usual"
 		}
-		if plan == "" {
-			plan = "usual"
+		if _, err := play(before, plan, 1, 1); refused(err) {
+			fmt.Printf("bench=sim case=%s base=%s words=%q\n", name, base, "not compared: the base has no such plan")
+			continue
 		}
-		fmt.Printf("bench=sim case=%s base=%s seeds=%d events_per_s_per_core=%.0f "+
-			"ratio=%.2f ratio_min=%.2f ratio_max=%.2f\n", plan, base, rounds*seeds, all[now].perSecond(),
-			all[now].perSecond()/all[before].perSecond(), slices.Min(ratios), slices.Max(ratios))
+		figures, err := comparePlan(before, now, plan, seeds, rounds)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("bench=sim case=%s base=%s seeds=%d %s\n", name, base, rounds*seeds, figures)
 	}
 	return nil
+}
+
+// comparePlan has both simulators play a plan, in turns.
+func comparePlan(before, now, plan string, seeds, rounds int) (figures string, err error) {
+	var ratios []float64
+	all := map[string]played{}
+	for round := range rounds {
+		turns := []string{before, now}
+		if round%2 == 1 {
+			slices.Reverse(turns)
+		}
+		here := map[string]played{}
+		for _, program := range turns {
+			if here[program], err = play(program, plan, 1+round*seeds, seeds); err != nil {
+				return "", err
+			}
+			all[program] = all[program].with(here[program])
+		}
+		ratios = append(ratios, here[now].perSecond()/here[before].perSecond())
+	}
+	return fmt.Sprintf("events_per_s_per_core=%.0f ratio=%.2f ratio_min=%.2f ratio_max=%.2f", all[now].perSecond(),
+		all[now].perSecond()/all[before].perSecond(), slices.Min(ratios), slices.Max(ratios)), nil
+}
+
+// refused reports whether a simulator has refused its flags.
+func refused(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == 2
 }
 
 // commitOf finds the commit to compare with.
@@ -126,10 +154,11 @@ func (p played) perSecond() float64 { return p.events / max(p.seconds, 1e-3) }
 func play(program, plan string, from, seeds int) (p played, err error) {
 	c := exec.Command(program,
 		"-workers", "1", "-from", strconv.Itoa(from), "-seeds", strconv.Itoa(seeds), "-plan", plan)
-	c.Stderr = os.Stderr
+	var said bytes.Buffer
+	c.Stderr = &said
 	out, err := c.Output()
 	if err != nil {
-		return p, fmt.Errorf("%w: %s", err, out)
+		return p, fmt.Errorf("%w: %s%s", err, out, said.Bytes())
 	}
 	found := events.FindSubmatch(out)
 	if found == nil {
