@@ -44,11 +44,17 @@ const encodedFate = "dropped in encoded form"
 
 // end marks how a message ended without being handled.
 func (w *World) end(m *tell, fate string) {
-	if m.fate == "" {
-		w.shardChecker.mailOf(m.typ, m.entity).ended++
-		m.fate = fate
-		w.trace.Entity(m.from, m.typeName(), string(m.entity), "%v ENDS: %s", m, fate)
+	mail := w.shardChecker.mailOf(m.typ, m.entity)
+	switch m.fate {
+	case "":
+		mail.ended++
+	case encodedFate: // it was another that was dropped
+		mail.dropped++
+	default:
+		return
 	}
+	m.fate = fate
+	w.trace.Entity(m.from, m.typeName(), string(m.entity), "%v ENDS: %s", m, fate)
 }
 
 // refusedFate begins the fate of a message whose sender knows that it was not taken.
