@@ -156,7 +156,7 @@ func (h *held) start(ctx context.Context) ([]float64, error) {
 		return nil, err
 	}
 	took, used := time.Since(begun), measure.CPUTime()-cpu
-	peak, err := peakMemory()
+	peak, err := measure.PeakMemory()
 	if err != nil {
 		return nil, err
 	}
@@ -191,29 +191,3 @@ func (h *held) change(ctx context.Context, n int) error {
 }
 
 func setKey(i int) ddata.Key[crdt.ORSet[string]] { return ddata.NewKey[crdt.ORSet[string]](setName(i)) }
-
-// peakMemory is the most memory that this process ever had in use, the pages of its files included.
-func peakMemory() (int64, error) { return kilobytes("/proc/self/status", "VmHWM:") }
-
-// kilobytes is a row of a file that the system makes, in bytes.
-func kilobytes(file, row string) (int64, error) {
-	all, err := os.ReadFile(file)
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(all)) {
-		var kb int64
-		if _, err := fmt.Sscanf(line, row+" %d kB", &kb); err == nil {
-			return kb << 10, nil
-		}
-	}
-	return 0, fmt.Errorf("%s does not say %s", file, row)
-}
-
-// room is the memory that processes can have, in bytes; as good as endless where the system does not say.
-func room() int64 {
-	if n, err := kilobytes("/proc/meminfo", "MemAvailable:"); err == nil {
-		return n
-	}
-	return math.MaxInt64
-}

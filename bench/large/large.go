@@ -27,7 +27,7 @@ const (
 
 // Run measures a node on a directory with so many rows, and two nodes that hold a quarter of it.
 func Run(ctx context.Context, d time.Duration, size int) error {
-	memory := room()
+	memory := measure.FreeMemory()
 	size = int(min(int64(size), memory/perRow))
 	dir, err := os.MkdirTemp("", "bench-large")
 	if err != nil {

@@ -4,19 +4,28 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // actMax is how long an act may take, in virtual time.
 const actMax = 4 * time.Hour
 
-// Run plays. size bounds the number of nodes.
+// Run plays. size bounds the number of nodes. What does not fit into memory is refused: a machine whose memory
+// is full stands still.
 func Run(ctx context.Context, set Settings, size func(int) int) error {
 	set.Nodes = size(set.Nodes)
-	w := newWorld(ctx, set.withDefaults())
+	set = set.withDefaults()
+	free := measure.FreeMemory()
+	if err := set.fits(free); err != nil {
+		return err
+	}
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(free - free/10))
+	w := newWorld(ctx, set)
 	defer w.end()
 	minute := func() error { return w.pass(time.Minute) }
 	for _, a := range []struct {

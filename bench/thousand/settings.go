@@ -3,6 +3,7 @@ package thousand
 import (
 	"cmp"
 	"flag"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -47,4 +48,24 @@ func (s Settings) withDefaults() Settings {
 		s.Restarts = s.Nodes
 	}
 	return s
+}
+
+// What a node and a shard take of memory, at most, all that waits to be collected included.
+const (
+	bytesOfNode        = 6 << 20
+	bytesOfShardOnNode = 200
+)
+
+// fits says why what is played does not fit into so much memory; nil: it does.
+func (s Settings) fits(free int64) error {
+	need := int64(s.Nodes) * (bytesOfNode + int64(s.Shards)*bytesOfShardOnNode)
+	if need <= free {
+		return nil
+	}
+	err := fmt.Errorf("%d nodes with %d shards take %d MB of memory, and %d MB are free", s.Nodes, s.Shards,
+		need>>20, free>>20)
+	if shards := (free/int64(s.Nodes) - bytesOfNode) / bytesOfShardOnNode; shards > 0 {
+		return fmt.Errorf("%w: give -shards %d, or fewer -nodes", err, shards)
+	}
+	return fmt.Errorf("%w: give fewer -nodes", err)
 }

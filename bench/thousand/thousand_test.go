@@ -1,8 +1,10 @@
 package thousand
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,5 +91,24 @@ func TestTwoOwnersFail(t *testing.T) {
 	}
 	if _, err := w.until(time.Second, func() bool { return true }); err == nil {
 		t.Error("the play goes on")
+	}
+}
+
+// What does not fit into memory is refused with what would fit.
+func TestFits(t *testing.T) {
+	s := Settings{Nodes: 1000}.withDefaults()
+	if err := s.fits(64 << 30); err != nil {
+		t.Error(err)
+	}
+	err := s.fits(16 << 30)
+	if err == nil {
+		t.Fatal("27 GB fit into 16")
+	}
+	_, hint, found := strings.Cut(err.Error(), "-shards ")
+	if _, scanErr := fmt.Sscanf(hint, "%d", &s.Shards); !found || scanErr != nil || s.fits(16<<30) != nil {
+		t.Errorf("%v: these do not fit either", err)
+	}
+	if err := s.fits(1 << 30); err == nil || strings.Contains(err.Error(), "-shards ") {
+		t.Errorf("1,000 nodes in 1 GB: %v", err)
 	}
 }
