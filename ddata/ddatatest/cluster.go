@@ -1,6 +1,7 @@
 package ddatatest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,7 @@ func pairOf(a, b int) pair { return pair{min(a, b), max(a, b)} }
 // member is one node of a Cluster.
 type member struct {
 	addr string
+	dir  string      // empty: it has none, or was not started yet
 	node *ddata.Node // the latest incarnation
 	gate *gate
 	runs bool
@@ -44,36 +46,28 @@ const fastHeartbeat = 20 * time.Millisecond
 
 // NewCluster founds a cluster of n nodes with the timers of ddata.Local, and returns when they are members
 // of one view, with their data. They are closed when the test ends. edit, unless it is nil, may change the
-// configuration of each node, also of one that comes later; it must leave Bind, Seeds and Network as
-// they are. A node has the role ddata.DefaultRole unless edit gives it others. Without a Dir it keeps
+// configuration of each node, each time that it is started, also of one that comes later; it must leave
+// Bind, Seeds and Network as they are. A node has the role ddata.DefaultRole unless edit gives it others.
+// The Dir that edit gives a node at first is that of its later starts, too. Without a Dir it keeps
 // nothing durable, and the type of an entity may have reminders and remember its entities all the same.
 func NewCluster(t TB, n int, edit func(i int, c *ddata.Config)) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, inBubble: bubble.Inside(), hub: memory.NewHub(), edit: edit, cut: map[pair]bool{}}
 	for i := range n {
-		c.members = append(c.members, &member{addr: memory.Addr(i + 1)})
+		c.members = append(c.members, &member{addr: memory.Addr(i + 1), gate: &gate{}})
 	}
-	configs := make([]ddata.Config, n)
-	for i := range configs {
-		configs[i] = c.config(i, n)
-	}
-	nodes, err := startAll(configs)
-	for i, node := range nodes {
-		if node != nil {
-			c.members[i].run(node)
-		}
-	}
-	t.Cleanup(c.close)
+	err := c.start(upTo(n))
+	t.Cleanup(c.close) // before the directories are removed that edit has asked for
 	if err != nil {
 		t.Fatalf("ddatatest: %v", err)
 	}
 	return c
 }
 
-// config is that of a node which expects so many founders.
-func (c *Cluster) config(i, founders int) ddata.Config {
+// config is that of a node, each time that it is started.
+func (c *Cluster) config(i int) ddata.Config {
 	cfg := ddata.Config{
-		Name: "test", Bind: c.members[i].addr, BootstrapExpect: founders, Preset: ddata.Local,
+		Name: "test", Bind: c.members[i].addr, BootstrapExpect: len(c.members), Preset: ddata.Local,
 		Logger: slog.New(slog.DiscardHandler), Network: c.hub.At(c.members[i].addr),
 	}
 	for _, m := range c.members {
@@ -85,6 +79,9 @@ func (c *Cluster) config(i, founders int) ddata.Config {
 	if c.edit != nil {
 		c.edit(i, &cfg)
 	}
+	m := c.members[i]
+	m.dir = cmp.Or(m.dir, cfg.Dir)
+	cfg.Dir = m.dir
 	if cfg.Dir == "" && cfg.DurableKeys == nil {
 		cfg.DurableKeys = []string{} // remembered entities and reminders last as long as a node does
 	}
@@ -152,30 +149,39 @@ func (c *Cluster) Join() (i int) {
 	c.t.Helper()
 	i = len(c.members)
 	c.members = append(c.members, &member{addr: memory.Addr(i + 1), gate: &gate{}})
-	c.start(i)
+	c.Restart(i)
 	return i
 }
 
-// Restart starts a node again that was killed or has left, at the same address. It is another member.
-// Give it a Dir, by the edit of NewCluster, if it shall have its durable data.
-func (c *Cluster) Restart(i int) {
+// Restart starts nodes again that were killed or have left, at the same addresses, and returns when they are
+// Up. They are other members. Those with a Dir have their durable data. When all nodes of a cluster were
+// killed, a majority of them has to come back at one time: name them in one call.
+func (c *Cluster) Restart(nodes ...int) {
 	c.t.Helper()
-	if c.members[i].runs {
-		c.t.Fatalf("ddatatest: node %d runs", i)
+	for _, i := range nodes {
+		if c.members[i].runs {
+			c.t.Fatalf("ddatatest: node %d runs", i)
+		}
 	}
-	c.start(i)
+	if err := c.start(nodes); err != nil {
+		c.t.Fatalf("ddatatest: %v", err)
+	}
 }
 
-func (c *Cluster) start(i int) {
-	c.t.Helper()
-	c.wire(i)
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	n, err := ddata.Start(ctx, c.config(i, len(c.members)))
-	if err != nil {
-		c.t.Fatalf("ddatatest: node %d: %v", i, err)
+// start starts nodes side by side.
+func (c *Cluster) start(numbers []int) error {
+	configs := make([]ddata.Config, len(numbers))
+	for at, i := range numbers {
+		c.wire(i)
+		configs[at] = c.config(i)
 	}
-	c.members[i].run(n)
+	nodes, err := startAll(numbers, configs)
+	for at, n := range nodes {
+		if n != nil {
+			c.members[numbers[at]].run(n)
+		}
+	}
+	return err
 }
 
 // Kill ends a node as kill -9 does: its connections are reset, and nothing that it does reaches the

@@ -45,7 +45,7 @@ func StartWith(t TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
 			edit(i, &configs[i])
 		}
 	}
-	nodes, err := startAll(configs)
+	nodes, err := startAll(upTo(n), configs)
 	t.Cleanup(func() {
 		for _, n := range nodes {
 			if n != nil {
@@ -59,9 +59,18 @@ func StartWith(t TB, n int, edit func(i int, c *ddata.Config)) []*ddata.Node {
 	return nodes
 }
 
-// startAll starts nodes side by side, as founders must be. After an error some of them run; the others are
-// nil.
-func startAll(configs []ddata.Config) ([]*ddata.Node, error) {
+// upTo is the numbers below one.
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// startAll starts nodes with such numbers side by side, as founders must be. After an error some of them run;
+// the others are nil.
+func startAll(numbers []int, configs []ddata.Config) ([]*ddata.Node, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	nodes, errs := make([]*ddata.Node, len(configs)), make([]error, len(configs))
@@ -70,7 +79,7 @@ func startAll(configs []ddata.Config) ([]*ddata.Node, error) {
 		wg.Go(func() {
 			n, err := ddata.Start(ctx, c)
 			if err != nil {
-				errs[i] = fmt.Errorf("node %d of %d: %w", i, len(configs), err)
+				errs[i] = fmt.Errorf("node %d of %v: %w", numbers[i], numbers, err)
 				cancel() // the others wait for it in vain
 				return
 			}
