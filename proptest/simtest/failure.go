@@ -5,8 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/ddata/tracing/viewer"
@@ -50,7 +52,7 @@ func without[M any](s subject[M], o outcome[M], i int) (less outcome[M], fails b
 func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 	t.Helper()
 	t.Logf("simtest: %s, after %d steps: %s\n%v", o.violation.Check, o.x.steps(), o.violation.Text, o.story)
-	dir := filepath.Join("testdata", "rapid", strings.ReplaceAll(t.Name(), "/", "_"))
+	dir := filepath.Join("testdata", "rapid", fileName(t.Name()))
 	log := story.NewLog(0)
 	if again := s.play(o.x, log); again.story.String() != o.story.String() {
 		t.Logf("simtest: the same trial has another story now, which the pages show: what runs there depends on "+
@@ -58,7 +60,7 @@ func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 			"world has left in variables (Entity.Begin empties these).\n%s", parts(o.story.lines, again.story.lines))
 	}
 	page := viewer.Page{
-		Title: t.Name() + ": " + o.violation.Check, Replay: "go test -run '^" + t.Name() + "$'",
+		Title: t.Name() + ": " + o.violation.Check, Replay: replayOf(t.Name()),
 		Records: log.Records(), Left: log.Left(),
 	}
 	err := errors.Join(os.MkdirAll(dir, 0o755),
@@ -70,6 +72,25 @@ func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 	if err != nil {
 		t.Errorf("simtest: a page of the failure is missing: %v", err)
 	}
+}
+
+// replayOf is the command, for a shell, that runs a test of that name alone.
+func replayOf(name string) string {
+	levels := strings.Split(name, "/")
+	for i, l := range levels {
+		levels[i] = "^" + regexp.QuoteMeta(l) + "$"
+	}
+	return "go test -run '" + strings.ReplaceAll(strings.Join(levels, "/"), "'", `'\''`) + "'"
+}
+
+// fileName is what rapid makes of the name of a test for the directory of its failures.
+func fileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 // parts shows where two stories part.
