@@ -188,7 +188,8 @@ func (c *Context[M]) Tell(id string, msg M) error {
 }
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What
-// the mailbox holds is handled first; what comes later is for a new incarnation.
+// the mailbox holds is handled first; what comes later is for a new incarnation. The entity is forgotten when
+// that is written, a little after its end: if its node crashes before, the entity starts again.
 func (c *Context[M]) Passivate() error {
 	if err := c.handler.Refused(); err != nil {
 		return err

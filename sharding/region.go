@@ -120,7 +120,9 @@ func (g *Region[M]) Ref(id string) *EntityRef[M] {
 
 // Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered
 // entity to be forgotten. What its mailbox holds is handled first. The request travels as a message
-// does, so it gives a shard without a home one.
+// does, so it gives a shard without a home one. It returns when the request is on its way. A remembered
+// entity is forgotten when that is written, a little after its end: if its node crashes before, the entity
+// starts again. A node that leaves waits for it.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 	return passivate(ctx, g.plane, id)
 }

@@ -33,7 +33,7 @@
 //
 //   - One trial has one story. What rapid draws decides about everything: its seed, its failure files and
 //     its fuzz targets play a trial again.
-//   - A failure is made small twice: by rapid, and by leaving out each step without which the same promise
+//   - A failure of Check is made small twice: by rapid, and by leaving out each step without which the same promise
 //     is broken.
 //   - All checkers of the simulator are on: an entity type, its allocation strategy or its passivation
 //     that breaks a promise of the library is found, too.
@@ -41,7 +41,7 @@
 // # Not guaranteed
 //
 //   - What a handler does beside its Context and its Node is not simulated. A handler that waits for the
-//     clock of the machine, or for a goroutine, stops the world meanwhile: after a minute the process ends
+//     clock of the machine, or for a goroutine, stops the world meanwhile: after a minute or two the process ends
 //     and tells where it waits. One that reads the time from package time, or variables that worlds share,
 //     makes the story differ from run to run: that is told only of a trial that fails.
 //   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which

@@ -81,10 +81,14 @@ func (Drop) Lost() uint64 { return 1 }
 
 // Line implements events.Event.
 func (d Drop) Line() events.Line {
-	return events.Line{Level: slog.LevelDebug, Message: "message dropped", Attrs: []slog.Attr{
+	attrs := []slog.Attr{
 		slog.String("type", d.Type), slog.String("id", d.ID), slog.Any("shard", d.Shard),
-		slog.String("reason", d.Reason.String()), slog.String("message", fmt.Sprintf("%T", d.Message)),
-	}}
+		slog.String("reason", d.Reason.String()),
+	}
+	if d.Message != nil {
+		attrs = append(attrs, slog.String("message", fmt.Sprintf("%T", d.Message)))
+	}
+	return events.Line{Level: slog.LevelDebug, Message: "message dropped", Attrs: attrs}
 }
 
 func (d Drop) String() string {
@@ -92,7 +96,11 @@ func (d Drop) String() string {
 	if d.Shard != NoShard {
 		shard = fmt.Sprint(d.Shard)
 	}
-	return fmt.Sprintf("%s/%s/%q dropped: %s (%T)", d.Type, shard, d.ID, d.Reason, d.Message)
+	text := fmt.Sprintf("%s/%s/%q dropped: %s", d.Type, shard, d.ID, d.Reason)
+	if d.Message == nil {
+		return text
+	}
+	return fmt.Sprintf("%s (%T)", text, d.Message)
 }
 
 // Drops counts lost messages by reason and tells the user's hook. Its methods are safe for
