@@ -63,7 +63,8 @@ func typed[V crdt.Value[V, T], T any](r *Replicator,
 	}
 }
 
-// Watch is the function Watch without a type.
+// Watch is the function Watch without a type. crdt.Diff says what is new in a state: with it, following a large
+// value costs what changes.
 func (r *Replicator) Watch(ctx context.Context, key string) iter.Seq2[Change[crdt.Reader], error] {
 	return r.changes(ctx, key, false)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,6 +102,102 @@ func TestLevels(t *testing.T) {
 		// A linearizable read never goes back behind what another one has seen.
 		if n, err := left(t.Context(), data[1], ddata.ReadLinearizable); n != -16 || err != nil {
 			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
+
+// changed yields the elements of a set that came between two states, with true, and those that went.
+func changed(before, now crdt.Reader) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		last := ""
+		for item := range crdt.Diff(before, now) { // by path: one item for each write that added the element
+			was, is := before.Has(item.Path), now.Has(item.Path)
+			if was == is || item.Path == last {
+				continue
+			}
+			last = item.Path
+			name, err := crdt.DecodeElement[string](last[1:]) // behind the byte that says what the key is
+			if err != nil || !yield(name, is) {
+				return
+			}
+		}
+	}
+}
+
+// follow tells of each element of a set that comes or goes. It looks at what has changed only.
+func follow(ctx context.Context, r *ddata.Replicator, key string, tell func(name string, there bool)) error {
+	var last crdt.Reader
+	for c, err := range r.Watch(ctx, key) {
+		if err != nil {
+			return err
+		}
+		for name, there := range changed(last, c.Value) {
+			tell(name, there)
+		}
+		last = c.Value
+	}
+	return nil
+}
+
+// A follower of a set has the same elements in the end, whatever nodes have added and removed at one time. No element
+// comes that is there, or goes that is not.
+func TestFollow(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		const elements = 89
+		tags := ddata.NewKey[crdt.ORSet[string]]("tags")
+		c := ddatatest.NewCluster(t, 3, nil)
+		data := func(i int) *ddata.Replicator { return c.Replicator(i, ddata.DefaultRole) }
+		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		mirror := map[string]bool{}
+		ended := make(chan error, 1)
+		go func() {
+			ended <- follow(ctx, data(2), "tags", func(name string, there bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				if mirror[name] == there {
+					t.Errorf("%q: told %v twice", name, there)
+				}
+				mirror[name] = there
+			})
+		}()
+		agreed := func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range 3 {
+				set, err := ddata.Get(ctx, data(i), tags, ddata.ReadLocal)
+				if err != nil {
+					return err
+				}
+				for k := range elements {
+					if name := fmt.Sprint(k); set.Contains(name) != mirror[name] {
+						return fmt.Errorf("%q is %v in the set of node %d", name, set.Contains(name), i)
+					}
+				}
+			}
+			return nil
+		}
+		for i := range 600 {
+			if i%100 == 0 {
+				c.Isolate(i / 100 % 3)
+			}
+			if err := ddata.Update(ctx, data(i%3), tags, ddata.WriteLocal, func(s *crdt.ORSetTx[string]) error {
+				if name := fmt.Sprint(i * i % elements); i%7 >= 2 {
+					return s.Add(name)
+				} else {
+					return s.Remove(name)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if i%100 == 99 {
+				c.HealAll()
+				ddatatest.Eventually(t, "the mirror is the set", agreed)
+			}
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
 		}
 	})
 }
