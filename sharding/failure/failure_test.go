@@ -93,6 +93,9 @@ func TestKnownErrorsTravel(t *testing.T) {
 	cause := fmt.Errorf("the cart is %w", full)
 	known := k.Of(cause)
 	near, far := failure.OfHandler(known, cause), k.Read(failure.Text(known, cause))
+	if text := "sharding: handler answered: " + cause.Error(); near.Error() != text || far.Error() != text {
+		t.Errorf("%q and %q, want %q", near, far, text)
+	}
 	for _, err := range []error{near, far} {
 		if !errors.Is(err, full) || errors.Is(err, empty) || !errors.Is(err, failure.ErrHandler) ||
 			err.Error() != near.Error() {

@@ -46,8 +46,8 @@ type handlerError struct {
 	known error // nil: none
 }
 
-// Error implements error.
-func (f *handlerError) Error() string { return ErrHandler.Error() + ": " + f.text }
+// Error implements error. That the handler failed is not said of an answer that the service has listed.
+func (f *handlerError) Error() string { return "sharding: handler answered: " + f.text }
 
 // Unwrap has both found by errors.Is.
 func (f *handlerError) Unwrap() []error {
