@@ -18,3 +18,12 @@ func Split(n uint32) (from, bit uint32) {
 	bit = uint32(1) << (bits.Len32(n) - 1)
 	return n &^ bit, bit
 }
+
+// TagFrom is the lowest bit of a hash that a tag has: the part that a table keeps with an element. What a table with
+// fewer chains has fits into the caches of a processor, and can be hashed anew.
+const TagFrom = 16
+
+// Tagged says whether a bit of a hash is set by its tag of so many bits; known: the tag has that bit.
+func Tagged(tag uint32, bits int, bit uint32) (set, known bool) {
+	return tag&(bit>>TagFrom) != 0, bit>>TagFrom != 0 && bit>>(TagFrom+bits) == 0
+}

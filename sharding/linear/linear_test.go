@@ -21,3 +21,18 @@ func TestOnlyTheDividedChainChanges(t *testing.T) {
 		}
 	}
 }
+
+// A tag says of the bits that it has what the hash says, and of no other.
+func TestTagged(t *testing.T) {
+	for _, bits := range []int{8, 16} {
+		for _, hash := range []uint32{0, 1 << TagFrom, 0x9e3779b9, 0x61c88647, 1<<32 - 1} {
+			tag := hash >> TagFrom & (1<<bits - 1)
+			for at := range 32 {
+				set, known := Tagged(tag, bits, 1<<at)
+				if has := at >= TagFrom && at < TagFrom+bits; known != has || known && set != (hash>>at&1 != 0) {
+					t.Errorf("bit %d of %x by a tag of %d bits: %v, known %v", at, hash, bits, set, known)
+				}
+			}
+		}
+	}
+}

@@ -53,15 +53,10 @@ func (b *buckets) of(h hash) *atomic.Pointer[Entity] {
 // compared with an id, and a large index is divided.
 type hash uint64
 
-// tagFrom is the lowest bit of a hash that a tag has. An index with more than 1<<tagFrom buckets does not fit a
-// processor's cache, nor do the ids.
-const (
-	tagFrom = 16
-	tagBits = 8
-)
-
 // tag is the part of a hash that an entity keeps.
-func (h hash) tag() uint8 { return uint8(h >> tagFrom) }
+func (h hash) tag() uint8 { return uint8(h >> linear.TagFrom) }
+
+const tagBits = 8
 
 // mark is the tag of an entity, and the latest tick of the region in which it has handled a message. The two
 // share 32 bits, so that a look-up needs nothing of the mailbox, which the worker may have.
@@ -171,8 +166,8 @@ func (x *index) split(b *buckets) {
 
 // has reports whether the hash of an entity's id has a bit.
 func (x *index) has(e *Entity, bit uint32) bool {
-	if bit>>tagFrom != 0 && bit>>(tagFrom+tagBits) == 0 {
-		return e.mark.tag()&uint8(bit>>tagFrom) != 0
+	if set, known := linear.Tagged(uint32(e.mark.tag()), tagBits, bit); known {
+		return set
 	}
 	return uint32(x.hash(e.ID))&bit != 0
 }

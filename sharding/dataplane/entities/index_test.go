@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coterie-go/coterie/sharding/linear"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -87,7 +88,7 @@ func TestIndexGrows(t *testing.T) {
 // TestLargeIndex: entities are found by their ids, and no others, also where chains are divided by the tags; whether
 // there was room for them before they came or not.
 func TestLargeIndex(t *testing.T) {
-	const n = 3 << tagFrom
+	const n = 3 << linear.TagFrom
 	for _, expected := range []int{0, 1, n / 2, n} {
 		var x index
 		x.expect(expected)

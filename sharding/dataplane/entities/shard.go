@@ -132,9 +132,11 @@ func (s *Shard) AddLocked(id string) *Entity {
 // many as will follow, if these are the first.
 func (s *Shard) Start(ids []protocol.EntityID, follow int) {
 	p := s.runtime.Pool
-	s.Mu.Lock()
-	s.Entities.expect(len(ids) + follow)
-	s.Mu.Unlock()
+	if follow > 0 {
+		s.Mu.Lock()
+		s.Entities.expect(len(ids) + follow)
+		s.Mu.Unlock()
+	}
 	for _, id := range ids {
 		s.Mu.Lock()
 		e := s.Entities.Find(string(id))

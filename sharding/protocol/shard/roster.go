@@ -52,10 +52,10 @@ func (p place) entity() entity {
 // hash is that of an id: the chain goes by the lowest bits.
 type hash uint32
 
-// tagFrom is the lowest bit of a hash that a tag has.
-const tagFrom = 16
+// tag is the part of a hash that a row keeps.
+func (h hash) tag() uint16 { return uint16(h >> linear.TagFrom) }
 
-func (h hash) tag() uint16 { return uint16(h >> tagFrom) }
+const tagBits = 16
 
 // newRoster makes an empty one. The seed is random, so that no peer can choose ids that share a chain.
 func newRoster(seed uint64) roster { return roster{seed: seed} }
@@ -170,10 +170,10 @@ func (r *roster) split() {
 	}
 }
 
-// has reports whether the hash of a row's id has a bit. In a large roster the tag says it.
+// has reports whether the hash of a row's id has a bit.
 func (r *roster) has(row *row, bit uint32) bool {
-	if bit >= 1<<tagFrom {
-		return row.tag&uint16(bit>>tagFrom) != 0
+	if set, known := linear.Tagged(uint32(row.tag), tagBits, bit); known {
+		return set
 	}
 	return uint32(r.hash(row.id))&bit != 0
 }

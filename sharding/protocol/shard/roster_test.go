@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coterie-go/coterie/sharding/linear"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -90,7 +91,7 @@ func TestRosterUsesRowsAgain(t *testing.T) {
 // TestLargeRoster: entities are found by their ids, also where chains are divided by the tags; whether there was room
 // for them before they came or not.
 func TestLargeRoster(t *testing.T) {
-	const n = 3 << tagFrom
+	const n = 3 << linear.TagFrom
 	for _, expected := range []int{0, n / 2, n} {
 		r := newRoster(1)
 		r.reserve(expected)
