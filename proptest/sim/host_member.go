@@ -159,14 +159,19 @@ func (d *memberHost) Disconnect() {
 
 // Send implements drivers.MembersHost.
 func (d *memberHost) Send(e message.Envelope, payload []byte) {
-	d.p.effect(func() { d.send(e, payload) })
+	to, addr := e.To, e.Addr
+	if d.p.acts() {
+		d.send(to, addr, payload)
+	} else {
+		d.p.halt.keep(func() { d.send(to, addr, payload) })
+	}
 }
 
-func (d *memberHost) send(e message.Envelope, payload []byte) {
-	if e.To == 0 {
-		d.p.w.net.SendAddr(d.p, e.Addr, network.ToMember, payload)
+func (d *memberHost) send(to view.UID, addr string, payload []byte) {
+	if to == 0 {
+		d.p.w.net.SendAddr(d.p, addr, network.ToMember, payload)
 	} else {
-		d.p.w.net.Send(d.p, uint64(e.To), network.Control, network.ToMember, 0, payload)
+		d.p.w.net.Send(d.p, uint64(to), network.Control, network.ToMember, 0, payload)
 	}
 }
 

@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"bytes"
 	"math"
 	"slices"
 
@@ -18,15 +17,16 @@ import (
 const (
 	probeKeys     = 13 // that are always there
 	knownKeys     = 11
-	lockedFields  = 1
 	settingFields = 2
 	contactFields = 2
-	probeBytes    = 512 // of a probe, usually
 )
+
+// ProbeBytes is how long a probe is, usually.
+const ProbeBytes = 512
 
 // Append appends the encoding of the probe.
 func (p Probe) Append(dst []byte) []byte {
-	dst = cbor.AppendMap(slices.Grow(dst, probeBytes), probeKeys+count(p.Ended)+count(p.Clean != 0))
+	dst = cbor.AppendMap(slices.Grow(dst, ProbeBytes), probeKeys+count(p.Ended)+count(p.Clean != 0))
 	dst = cbor.AppendText(key(dst, 1), p.Name)
 	dst = cbor.AppendList(key(dst, 2), p.Settings, appendSetting)
 	dst = view.AppendTexts(key(dst, 3), p.Durable)
@@ -130,19 +130,13 @@ func readKnown(r *cbor.Reader) (k Known) {
 
 // Append appends the encoding of the message.
 func (l Locked) Append(dst []byte) []byte {
-	dst = cbor.AppendArray(dst, lockedFields)
-	if l.View == nil {
-		return cbor.AppendNull(dst)
-	}
-	return l.View.Append(dst)
+	return view.AppendAlone(dst, l.View)
 }
 
 // DecodeLocked decodes the message. Its view shares no memory with b.
 func DecodeLocked(b []byte) (l Locked, err error) {
-	if head := cbor.AppendArray(nil, lockedFields); bytes.HasPrefix(b, head) {
-		if v, ok := view.Read(b[len(head):]); ok {
-			return Locked{View: v}, nil
-		}
+	if v, ok := view.ReadAlone(b); ok {
+		return Locked{View: v}, nil
 	}
 	return l, cbor.Records.Decode(b, &l)
 }

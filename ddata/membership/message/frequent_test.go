@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"pgregory.net/rapid"
@@ -43,7 +44,7 @@ func TestFrequentMessages(t *testing.T) {
 	})
 }
 
-func same[M Message](t *rapid.T, m M) {
+func same[M Message](t interface{ Fatalf(string, ...any) }, m M) {
 	b := Append(nil, m)
 	if want := cbor.Records.MustAppend(nil, m); !bytes.Equal(b[2:], want) {
 		t.Fatalf("%v\ngot  % x\nwant % x", m, b[2:], want)
@@ -61,6 +62,24 @@ func same[M Message](t *rapid.T, m M) {
 	if got, err := Decode(append(b, 0)); err == nil {
 		t.Fatalf("a byte too many, and it is read as %v", got)
 	}
+}
+
+// A view that is told to all has the bytes of the reflection.
+func TestCommitIsEncodedAsByReflection(t *testing.T) {
+	v := &view.View{Format: format.Newest, Cluster: 7, Epoch: 1, LastUp: 1, Members: []view.Member{{
+		UID: 9, Addr: "a:1", Roles: []string{"r"}, Status: view.Up, UpNumber: 1,
+		Formats: format.Range{Min: 1, Max: format.Newest},
+	}}}
+	var err error
+	if v, err = roundTrip(v); err != nil { // with empty lists where there are none
+		t.Fatal(err)
+	}
+	same(t, Commit{View: v})
+}
+
+func roundTrip(v *view.View) (*view.View, error) {
+	read := new(view.View)
+	return read, cbor.Records.Decode(v.Append(nil), read)
 }
 
 // A heartbeat and a grant take one allocation each way: the bytes, and the message.

@@ -58,7 +58,11 @@ const _ = uint(cbor.RecordElementsMax - view.MembersMax)
 
 // Append appends the encoding of a message.
 func Append(dst []byte, m Message) []byte {
-	dst = append(slices.Grow(dst, smallBytes), wireVersion, byte(kindOf(m)))
+	room := smallBytes
+	if _, is := m.(bootstrap.Probe); is {
+		room = 2 + bootstrap.ProbeBytes
+	}
+	dst = append(slices.Grow(dst, room), wireVersion, byte(kindOf(m)))
 	switch m := m.(type) {
 	case Heartbeat:
 		return m.append(dst)
@@ -68,6 +72,8 @@ func Append(dst []byte, m Message) []byte {
 		return m.Append(dst)
 	case bootstrap.Locked:
 		return m.Append(dst)
+	case Commit:
+		return view.AppendAlone(dst, m.View)
 	}
 	return cbor.Records.MustAppend(dst, m)
 }
@@ -148,6 +154,9 @@ func decodeKind(k kind, b []byte) (Message, error) {
 	case kindFetch:
 		return decodeAs[Fetch](b)
 	case kindCommit:
+		if v, ok := view.ReadAlone(b); ok {
+			return checked(Commit{View: v}, nil)
+		}
 		return decodeAs[Commit](b)
 	case kindPrepare:
 		return decodeAs[Prepare](b)

@@ -47,6 +47,8 @@ type Holder struct {
 	spoken  grant           // what this node itself granted in the arbiter's name
 	carried Lease
 	renewAt time.Time // when many voters' grants are counted next
+	counted bool      // votes has all that can prolong it, while it holds and frozen stays the same
+	frozen  time.Time // as Scene has it, when votes was counted
 	held    bool      // lease held at the last look
 
 	valid []vote // of validVotes, to be used again
@@ -120,11 +122,11 @@ func (h *Holder) Install(now time.Time) {
 		h.carried = l
 	}
 	h.grants.clear()
-	h.arbiter, h.spoken = grant{}, grant{}
+	h.arbiter, h.spoken, h.counted = grant{}, grant{}, false
 }
 
 // LoseArbiter drops what this node granted itself in the arbiter's name.
-func (h *Holder) LoseArbiter() { h.spoken = grant{} }
+func (h *Holder) LoseArbiter() { h.spoken, h.counted = grant{}, false }
 
 // HasGrant reports whether a grant of a member counts.
 func (h *Holder) HasGrant(u view.UID, now time.Time) bool { return h.grants.get(u).valid(now) }
@@ -140,11 +142,14 @@ func (h *Holder) Take(s Scene, from view.UID, sent time.Time, wall int64, arbite
 	if got.until.After(counted) {
 		h.grants.set(from, got)
 	}
-	if arbiter && got.until.After(h.arbiter.until) {
+	prolongs := arbiter && got.until.After(h.arbiter.until)
+	if prolongs {
 		h.arbiter = got
-		return true
+	} else {
+		prolongs = h.prolongs(s, counted, got)
 	}
-	return h.prolongs(s, counted, got)
+	h.counted = h.counted && !prolongs
+	return prolongs
 }
 
 // prolongs reports whether a grant can make the lease last longer: only one that comes to those
@@ -184,10 +189,12 @@ func (h *Holder) RenewAt(s Scene) time.Time {
 func (h *Holder) Renew(s Scene) (c Change) {
 	h.renewAt = s.Now.Add(h.cfg.Beat / 8)
 	if s.Speaks {
-		h.spoken = h.grantFrom(s.Now)
+		h.spoken, h.counted = h.grantFrom(s.Now), false
 	}
 	lapsed := !h.lease.Holds(s.Now) // what renews it may come before the node has noticed that it had ended
-	h.votes = h.countVotes(s)
+	if !h.counted || !h.frozen.Equal(s.Frozen) || !h.votes.Holds(s.Now) {
+		h.votes, h.counted, h.frozen = h.countVotes(s), true, s.Frozen
+	}
 	h.lease = Lease{epoch: s.Epoch}
 	if s.May {
 		h.lease = h.votes.longer(h.carried)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -117,6 +118,64 @@ func TestWhatIsNotCountedProlongsNothing(t *testing.T) {
 	}
 	if skipped < 1000 {
 		t.Errorf("only %d grants were not counted", skipped)
+	}
+}
+
+// TestVotesAreCountedWhenTheyMayDiffer: a holder that counts the votes only when something can have changed
+// them has the lease of one that always does.
+func TestVotesAreCountedWhenTheyMayDiffer(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	kept := 0
+	for range 300 {
+		s := of(1 + r.IntN(7))
+		cfg, of := Config{Self: 1, Arbiter: downing.Arbiter, Duration: length, Beat: time.Second}, s.Quorum
+		s.Quorum = func(has func(view.UID) bool) bool { return of(has) || has(1) && has(downing.Arbiter) }
+		h, always := NewHolder(cfg), NewHolder(cfg)
+		both := []*Holder{h, always}
+		for range 60 {
+			s.Now = s.Now.Add(time.Duration(r.IntN(800)) * time.Millisecond)
+			from, ago := view.UID(2+r.IntN(6)), time.Duration(r.IntN(3000))*time.Millisecond
+			arbiter := r.IntN(8) == 0
+			what := r.IntN(20)
+			switch what {
+			case 0:
+				s.Epoch++
+			case 1:
+				s.Frozen = s.Now.Add(-ago)
+			case 2:
+				s.Frozen = time.Time{}
+			case 3:
+				s.Speaks = !s.Speaks
+			case 4:
+				s.May = !s.May
+			}
+			for _, x := range both {
+				switch what {
+				case 0:
+					x.Install(s.Now)
+				case 5:
+					x.LoseArbiter()
+				case 6:
+					x.Suspend()
+				case 7, 8, 9, 10:
+				default:
+					sent := s.Now.Add(-ago)
+					x.Take(s, from, sent, sent.UnixNano(), arbiter)
+				}
+			}
+			if h.counted {
+				kept++
+			}
+			always.counted = false
+			got, want := h.Renew(s), always.Renew(s)
+			if got != want || h.Lease() != always.Lease() || h.Votes() != always.Votes() {
+				t.Fatalf("after %d: %+v by %+v, and %+v by %+v when all are counted", what,
+					got, h.Votes(), want, always.Votes())
+			}
+		}
+	}
+	if kept < 3000 {
+		t.Errorf("only %d times was nothing counted", kept)
 	}
 }
 

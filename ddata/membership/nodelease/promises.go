@@ -41,8 +41,12 @@ func (p *Promises) HoldsBack(u view.UID, now time.Time) bool { return now.Before
 
 // Check verifies that no promise runs for longer than most.
 func (p *Promises) Check(v *view.View, most time.Time) error {
+	rest := v.Members // in the order of their uids, as the promises are
 	for i, u := range p.until.uids {
-		if !v.Has(u) || p.until.of[i].After(most) {
+		for len(rest) > 0 && rest[0].UID < u {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 || rest[0].UID != u || p.until.of[i].After(most) {
 			return fmt.Errorf("a promise to %v beyond L, or beyond its membership", u)
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	serviceFields    = 2
 	agesFields       = 5
 	retirementFields = 3
+	aloneFields      = 1
 
 	plainBytes  = 96 // of a view without members, usually
 	memberBytes = 64 // of a member, usually
@@ -62,6 +63,23 @@ func (v *View) Append(dst []byte) []byte {
 		dst = v.Ages.Append(dst)
 	}
 	return dst
+}
+
+// AppendAlone appends an array that has a view, nil for none, and nothing else: a message that says a view.
+func AppendAlone(dst []byte, v *View) []byte {
+	dst = cbor.AppendArray(dst, aloneFields)
+	if v == nil {
+		return cbor.AppendNull(dst)
+	}
+	return v.Append(dst)
+}
+
+// ReadAlone reads a view in the form in which AppendAlone writes it, as Read does.
+func ReadAlone(b []byte) (*View, bool) {
+	if len(b) == 0 || b[0] != arrayOf(aloneFields) {
+		return nil, false
+	}
+	return Read(b[1:])
 }
 
 // MarshalCBOR implements cbor.Marshaler.

@@ -1,8 +1,10 @@
 // Command speed compares how fast this tree's simulator is with how fast the one of an earlier commit
-// is. It builds both, and has them play the same seeds in turns, one world at a time.
+// is. It builds both, and has them play the same seeds in turns, on all processors as make soak does.
 //
 //	speed                    beside the last commit; the one before it, if nothing was changed since
 //	speed -base 9901c35      beside another commit
+//	speed -workers 1         one world at a time: the other processors are free for the collector, and
+//	                         the caches are this world's alone
 //
 // A line has the events of a second of processor time, of all worlds of a plan, and the ratio to the
 // base: that of all rounds together, and the least and the greatest of one. Processor time holds better
@@ -19,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,14 +34,25 @@ func main() {
 	seeds := flag.Int("seeds", 6, "seeds of each plan in each round")
 	rounds := flag.Int("rounds", 3, "rounds of each plan")
 	plans := flag.String("plans", ",cluster,persist,remind", "plans, separated by commas; the usual one has no name")
+	workers := flag.Int("workers", 0, "worlds at a time; 0: one per processor")
 	flag.Parse()
-	if err := compare(*base, strings.Split(*plans, ","), *seeds, *rounds); err != nil {
+	s := series{seeds: *seeds, rounds: *rounds, workers: *workers}
+	if s.workers == 0 {
+		s.workers = runtime.GOMAXPROCS(0)
+	}
+	if err := s.compare(*base, strings.Split(*plans, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "speed:", err)
 		os.Exit(1)
 	}
 }
 
-func compare(base string, plans []string, seeds, rounds int) error {
+// series is what both simulators play of a plan.
+type series struct {
+	seeds, rounds int // seeds of a round
+	workers       int // worlds at a time
+}
+
+func (s series) compare(base string, plans []string) error {
 	for _, plan := range plans {
 		if plan != "" && !slices.Contains(options.Swarms, plan) {
 			return fmt.Errorf("-plans: %q is none of %q", plan, options.Swarms)
@@ -62,31 +76,32 @@ func compare(base string, plans []string, seeds, rounds int) error {
 		if name == "" {
 			name = "usual"
 		}
-		if _, err := play(before, plan, 1, 1); refused(err) {
+		if _, err := s.play(before, plan, 1, 1); refused(err) {
 			fmt.Printf("bench=sim case=%s base=%s words=%q\n", name, base, "not compared: the base has no such plan")
 			continue
 		}
-		figures, err := comparePlan(before, now, plan, seeds, rounds)
+		figures, err := s.comparePlan(before, now, plan)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("bench=sim case=%s base=%s seeds=%d %s\n", name, base, rounds*seeds, figures)
+		fmt.Printf("bench=sim case=%s base=%s workers=%d seeds=%d %s\n",
+			name, base, s.workers, s.rounds*s.seeds, figures)
 	}
 	return nil
 }
 
 // comparePlan has both simulators play a plan, in turns.
-func comparePlan(before, now, plan string, seeds, rounds int) (figures string, err error) {
+func (s series) comparePlan(before, now, plan string) (figures string, err error) {
 	var ratios []float64
 	all := map[string]played{}
-	for round := range rounds {
+	for round := range s.rounds {
 		turns := []string{before, now}
 		if round%2 == 1 {
 			slices.Reverse(turns)
 		}
 		here := map[string]played{}
 		for _, program := range turns {
-			if here[program], err = play(program, plan, 1+round*seeds, seeds); err != nil {
+			if here[program], err = s.play(program, plan, 1+round*s.seeds, s.seeds); err != nil {
 				return "", err
 			}
 			all[program] = all[program].with(here[program])
@@ -151,9 +166,9 @@ func (p played) with(q played) played { return played{p.events + q.events, p.sec
 func (p played) perSecond() float64 { return p.events / max(p.seconds, 1e-3) }
 
 // play has a simulator play seeds.
-func play(program, plan string, from, seeds int) (p played, err error) {
-	c := exec.Command(program,
-		"-workers", "1", "-from", strconv.Itoa(from), "-seeds", strconv.Itoa(seeds), "-plan", plan)
+func (s series) play(program, plan string, from, seeds int) (p played, err error) {
+	c := exec.Command(program, "-workers", strconv.Itoa(s.workers),
+		"-from", strconv.Itoa(from), "-seeds", strconv.Itoa(seeds), "-plan", plan)
 	var said bytes.Buffer
 	c.Stderr = &said
 	out, err := c.Output()
