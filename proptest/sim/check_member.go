@@ -114,15 +114,9 @@ func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
 // left in any other. Where the oldest alone, or the holder of a lease, may decide, a node that went
 // for good may have taken later views with it. The word gives those up.
 func (w *World) givenUp(v *view.View) bool {
-	if !v.Founded || !w.operator.anyDisks {
-		return false
-	}
-	for _, p := range w.live {
-		if p.mem.view != nil && !view.Same(p.mem.view, v) {
-			return false
-		}
-	}
-	return true
+	return v.Founded && w.operator.anyDisks && !slices.ContainsFunc(w.live, func(p *Process) bool {
+		return p.mem.view != nil && !view.Same(p.mem.view, v)
+	})
 }
 
 func (*viewChecker) finish(*World)       {}
