@@ -7,7 +7,7 @@ import (
 )
 
 // benchSizes are the set sizes at which costs are compared: they should not grow with the set.
-var benchSizes = []int{1_000, 100_000}
+var benchSizes = []int{1_000, 100_000, 1_000_000}
 
 func benchElement(i int) string { return fmt.Sprintf("element-%08d", i) }
 

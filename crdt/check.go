@@ -76,7 +76,7 @@ func (c *contents) checkKey(ks keyItems, clock *Clock, digest *Digest) error {
 	case ks.more != nil && items == 1 && sum.marks == nil:
 		return fmt.Errorf("crdt: key %q has a state for one plain item", key)
 	case ks.more != nil && ks.more.big != nil:
-		if err := errors.Join(ks.more.big.firsts.Check(), ks.more.big.rest.Check()); err != nil {
+		if err := errors.Join(bigOf(ks.more).firsts.Check(), bigOf(ks.more).rest.Check()); err != nil {
 			return fmt.Errorf("crdt: key %q: %w", key, err)
 		}
 	}

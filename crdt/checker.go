@@ -160,7 +160,7 @@ func (d *difference) key(was, is keyItems) {
 		}
 	}
 	if d.failed == nil && (items != is.items() || paths != is.paths() || bytes != is.bytes() ||
-		is.large() && paths != is.more.big.firsts.Len() || items < 2 && (items == 0 || is.more != nil)) {
+		is.large() && paths != bigOf(is.more).firsts.Len() || items < 2 && (items == 0 || is.more != nil)) {
 		d.failed = fmt.Errorf("crdt: key %q counts %d items of %d bytes at %d paths, has %d of %d at %d",
 			is.key(), is.items(), is.bytes(), is.paths(), items, bytes, paths)
 	}
@@ -221,7 +221,7 @@ func (d *difference) begins(items []*Item, i int) int {
 
 // large is compare for the trees of a large key.
 func (d *difference) large(was, is keyItems) (paths int) {
-	a, b := was.more.big, is.more.big
+	a, b := bigOf(was.more), bigOf(is.more)
 	if a.rest.Len()+b.rest.Len() == 0 {
 		tree.DiffEntries(&a.firsts, &b.firsts, func(before, now *Item) {
 			if before != nil {

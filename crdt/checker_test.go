@@ -138,8 +138,8 @@ var corruptions = map[string]func(s *Store){
 		other := *it
 		other.Key = "elsewhere"
 		ks := writable(s, "many")
-		ks.drop(it, nil)
-		ks.put(&other, nil, nil)
+		dropItem(ks, it, nil)
+		putItem(ks, &other, nil, nil)
 		s.live.index.Remove(it.Dot)
 		s.live.index.Put(it.Dot, &other)
 	},
@@ -151,7 +151,7 @@ var corruptions = map[string]func(s *Store){
 			it = &Item{Dot: Dot{Origin: 9, Seq: seq + 1}, Key: "many", Path: KindORSet.Path() + "sibling"}
 			s.live.insert(it, nil, nil)
 		}
-		rest := &writable(s, "many").big.rest
+		rest := &bigOf(writable(s, "many")).rest
 		got := rest.Get(it.Path)
 		rest.Set(&siblings{it.Path, []*Item{got.items[1], got.items[0]}}, nil)
 	},

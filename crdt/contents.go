@@ -163,7 +163,7 @@ func (c *contents) bare(g Group) Group {
 // snapshot returns the immutable state of all items. clock is that of the store, which is shared.
 func (c *contents) snapshot(clock *Clock) *Snapshot {
 	return &Snapshot{
-		keys: c.keys.fork(), index: c.index.Snapshot(), items: c.count, bytes: c.bytes, clock: clock,
+		trees: &snapshotTrees{c.keys.fork(), c.index.Snapshot()}, items: c.count, bytes: c.bytes, clock: clock,
 		digest: c.digest, living: c.shown(), hidden: c.hiddenKeys(),
 	}
 }

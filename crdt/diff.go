@@ -18,7 +18,7 @@ func Diff(before, now Reader) iter.Seq2[*Item, bool] {
 		switch whole := before.prefix == now.prefix && !before.hides && !now.hides; {
 		case whole && before.ks == now.ks:
 		case whole && before.ks.large() && now.ks.large():
-			diffTrees(before.ks.more.big, now.ks.more.big, before.prefix, yield)
+			diffTrees(bigOf(before.ks.more), bigOf(now.ks.more), before.prefix, yield)
 		default:
 			diffItems(slices.Collect(before.Items("")), slices.Collect(now.Items("")), yield)
 		}

@@ -150,8 +150,8 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 			now := change(c.add, c.remove, from)
 			changed := c.add + c.remove
 			var places int
-			opened := tree.Diff(&before.ks.more.big.firsts, &now.ks.more.big.firsts, func(string) { places++ })
-			back := tree.Diff(&now.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {})
+			opened := tree.Diff(&bigOf(before.ks.more).firsts, &bigOf(now.ks.more).firsts, func(string) { places++ })
+			back := tree.Diff(&bigOf(now.ks.more).firsts, &bigOf(before.ks.more).firsts, func(string) {})
 			if places != changed {
 				t.Fatalf("size %d: %d places differ, want %d", size, places, changed)
 			}
@@ -162,7 +162,8 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 			}
 			before = now
 		}
-		if opened := tree.Diff(&before.ks.more.big.firsts, &before.ks.more.big.firsts, func(string) {}); opened != 0 {
+		firsts := &bigOf(before.ks.more).firsts
+		if opened := tree.Diff(firsts, firsts, func(string) {}); opened != 0 {
 			t.Errorf("%d nodes were opened of the same tree", opened)
 		}
 	}

@@ -51,7 +51,7 @@ func (k keyItems) state(key string, gen uint64, stamps *uint64) *keyState {
 	case k.more == nil:
 		s := &keyState{gen: gen, key: key}
 		if k.only != nil {
-			s.put(k.only, nil, nil)
+			putItem(s, k.only, nil, nil)
 			s.enter(k.only)
 		}
 		return s
@@ -96,9 +96,11 @@ func (k keyItems) one(path string) (it *Item, ok bool) {
 }
 
 // oneFor is one for the writer: c leads there afterwards, if it can.
-func (k keyItems) oneFor(path string, c *tree.Cursor[*Item, itemPath]) (it *Item, ok bool) {
-	if k.more != nil && k.more.big != nil && k.more.big.rest.Len() == 0 {
-		return k.more.big.firsts.Seek(path, c), true
+func oneFor(k keyItems, path string, c *tree.Cursor[*Item, itemPath]) (it *Item, ok bool) {
+	if k.more != nil && k.more.big != nil {
+		if b := bigOf(k.more); b.rest.Len() == 0 {
+			return b.firsts.Seek(path, c), true
+		}
 	}
 	return k.one(path)
 }
@@ -136,7 +138,7 @@ func (k keyItems) last() *Item {
 	case k.more.big == nil:
 		return k.more.small[len(k.more.small)-1]
 	}
-	return k.more.big.firsts.Last()
+	return bigOf(k.more).firsts.Last()
 }
 
 // items counts the items.

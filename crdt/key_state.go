@@ -16,8 +16,8 @@ type keyState struct {
 	gen   uint64 // 0: pinned by a View
 	key   string // the one copy of the key that items, trees and changes share
 	small []*Item
-	big   *bigKey // nil while small serves
-	marks *marks  // nil: only plain data
+	big   any    // a *bigKey, see bigOf; nil while small serves
+	marks *marks // nil: only plain data
 	items int32
 	paths int32
 	bytes int  // of items, estimated
@@ -32,6 +32,10 @@ type bigKey struct {
 	firsts tree.Tree[*Item, itemPath]
 	rest   tree.Tree[*siblings, siblingsPath]
 }
+
+// bigOf returns the trees of a key that has some. What a type of this package leads to, the compiler reads for each
+// package that uses the type, and each compiles all generic types in it anew: so these two are not to be seen.
+func bigOf(k *keyState) *bigKey { return k.big.(*bigKey) }
 
 // siblings are the items at one path but the first, by dot; at least one. They never change.
 type siblings struct {
@@ -53,7 +57,7 @@ func (k *keyState) clone(gen uint64, stamps *uint64) *keyState {
 	c := *k
 	c.gen, c.marks = gen, k.marks.clone()
 	if k.big != nil {
-		c.big = &bigKey{firsts: k.big.firsts.Fork(stamps), rest: k.big.rest.Fork(stamps)}
+		c.big = &bigKey{firsts: bigOf(k).firsts.Fork(stamps), rest: bigOf(k).rest.Fork(stamps)}
 	} else {
 		c.small = append(make([]*Item, 0, len(k.small)+1), k.small...) // one more mostly comes next
 	}
@@ -71,7 +75,7 @@ func (k *keyState) searchSmall(path string, d Dot) int {
 // at returns the siblings at path, by dot. The slice may be the key's own: read only, and not beyond the next change.
 func (k *keyState) at(path string) []*Item {
 	if k.big != nil {
-		return k.big.at(path)
+		return bigOf(k).at(path)
 	}
 	i := k.searchSmall(path, Dot{})
 	j := i
@@ -84,8 +88,9 @@ func (k *keyState) at(path string) []*Item {
 // one returns the only item at path; with siblings it returns nil and false, and at tells them all.
 func (k *keyState) one(path string) (it *Item, ok bool) {
 	if k.big != nil {
-		it = k.big.firsts.Get(path)
-		if k.big.rest.Len() > 0 && k.big.rest.Get(path) != nil {
+		b := bigOf(k)
+		it = b.firsts.Get(path)
+		if b.rest.Len() > 0 && b.rest.Get(path) != nil {
 			return nil, false
 		}
 		return it, true
@@ -100,7 +105,7 @@ func (k *keyState) one(path string) (it *Item, ok bool) {
 // ascend calls fn with the items from path on, by path and dot, until it returns false.
 func (k *keyState) ascend(path string, fn func(*Item) bool) {
 	if k.big != nil {
-		k.big.ascend(path, fn)
+		bigOf(k).ascend(path, fn)
 		return
 	}
 	for _, it := range k.small[k.searchSmall(path, Dot{}):] {
@@ -118,18 +123,18 @@ func (k *keyState) first() *Item {
 	case k.big == nil:
 		return k.small[0]
 	}
-	return k.big.firsts.First()
+	return bigOf(k).firsts.First()
 }
 
-// put enters it, and takes away at once those siblings at its path that removes names. c, which may
+// putItem enters it, and takes away at once those siblings at its path that removes names. c, which may
 // be nil, may lead there.
-func (k *keyState) put(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
-	k.around(it, func() { k.insert(it, removes, c) })
+func putItem(k *keyState, it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
+	k.around(it, func() { insertItem(k, it, removes, c) })
 }
 
-func (k *keyState) insert(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
+func insertItem(k *keyState, it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
 	if k.big != nil {
-		k.putBig(it, removes, c)
+		putBig(k, it, removes, c)
 		return
 	}
 	i := k.searchSmall(it.Path, Dot{})
@@ -153,42 +158,44 @@ func (k *keyState) insert(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPat
 }
 
 // putBig first bets that nothing else stays at the path, which saves a second descent of the tree.
-func (k *keyState) putBig(it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
-	prev := k.big.firsts.Set(it, c)
+func putBig(k *keyState, it *Item, removes []Dot, c *tree.Cursor[*Item, itemPath]) {
+	b := bigOf(k)
+	prev := b.firsts.Set(it, c)
 	switch {
 	case prev == nil:
 		k.items++
 		k.paths++
 		return
-	case k.big.rest.Len() == 0 && slices.Contains(removes, prev.Dot):
+	case b.rest.Len() == 0 && slices.Contains(removes, prev.Dot):
 		return
 	}
-	all := k.big.with(prev)
+	all := b.with(prev)
 	keep := slices.DeleteFunc(all, func(old *Item) bool { return slices.Contains(removes, old.Dot) })
 	k.items += int32(1 + len(keep) - len(all))
-	k.big.set(append(keep, it))
+	b.set(append(keep, it))
 }
 
 // grow moves the items from the slice to trees.
 func (k *keyState) grow() {
-	k.big = &bigKey{}
+	b := &bigKey{}
+	k.big = b
 	for i := 0; i < len(k.small); {
 		j := i + 1
 		for j < len(k.small) && k.small[j].Path == k.small[i].Path {
 			j++
 		}
-		k.big.set(slices.Clone(k.small[i:j]))
+		b.set(slices.Clone(k.small[i:j]))
 		i = j
 	}
 	k.small = nil
 }
 
-// drop takes it away, which must be there. c, which may be nil, may lead there.
-func (k *keyState) drop(it *Item, c *tree.Cursor[*Item, itemPath]) {
-	k.around(it, func() { k.remove(it, c) })
+// dropItem takes it away, which must be there. c, which may be nil, may lead there.
+func dropItem(k *keyState, it *Item, c *tree.Cursor[*Item, itemPath]) {
+	k.around(it, func() { removeItem(k, it, c) })
 }
 
-func (k *keyState) remove(it *Item, c *tree.Cursor[*Item, itemPath]) {
+func removeItem(k *keyState, it *Item, c *tree.Cursor[*Item, itemPath]) {
 	k.items--
 	if k.big == nil {
 		i := k.searchSmall(it.Path, it.Dot)
@@ -199,12 +206,13 @@ func (k *keyState) remove(it *Item, c *tree.Cursor[*Item, itemPath]) {
 		}
 		return
 	}
-	if k.big.rest.Len() == 0 || k.big.rest.Get(it.Path) == nil {
-		k.big.firsts.Remove(it.Path, c)
+	b := bigOf(k)
+	if b.rest.Len() == 0 || b.rest.Get(it.Path) == nil {
+		b.firsts.Remove(it.Path, c)
 		k.paths--
 		return
 	}
-	k.big.set(slices.DeleteFunc(k.big.at(it.Path), func(o *Item) bool { return o.Dot == it.Dot }))
+	b.set(slices.DeleteFunc(b.at(it.Path), func(o *Item) bool { return o.Dot == it.Dot }))
 }
 
 // at returns the siblings at path, by dot, in a slice of the caller's own.

@@ -60,7 +60,7 @@ func (t *keyTable) put(it *Item, removes []Dot) keyItems {
 		return t.recent
 	}
 	ks := t.writable(it.Key, was)
-	ks.put(it, removes, &t.cursor)
+	putItem(ks, it, removes, &t.cursor)
 	t.cursor.Drop()
 	ks.enter(it)
 	return keyItems{more: ks}
@@ -73,7 +73,7 @@ func (t *keyTable) drop(it *Item) {
 		t.remove(it.Key)
 		return
 	}
-	t.writable(it.Key, was).drop(it, &t.cursor)
+	dropItem(t.writable(it.Key, was), it, &t.cursor)
 	t.cursor.Drop()
 }
 

@@ -107,7 +107,7 @@ func (l *loading) place(ks *keyState) {
 	}
 	delete(l.loose, ks)
 	l.last, l.into = nil, nil
-	ks.big.ascend("", func(it *Item) bool {
+	bigOf(ks).ascend("", func(it *Item) bool {
 		into.Add(it)
 		return true
 	})

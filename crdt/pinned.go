@@ -47,7 +47,7 @@ func (p *Pinned) Buckets(c *Clock, per, most int) (sizes []uint64, sums []Digest
 	n, size := 0, uint64(0)
 	for r := range c.Ranges() {
 		from := r.First
-		more := p.index.Ascend(r, func(it *Item) bool {
+		more := treesOf(p.Snapshot).index.Ascend(r, func(it *Item) bool {
 			sum = sum.Plus(p.Hash(it))
 			if n++; n < per {
 				return true

@@ -4,17 +4,13 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"strings"
+
+	"github.com/coterie-go/coterie/crdt/escaped"
 )
 
 // A map whose entries take several paths puts the key before the rest of each: kind ‖ segment ‖ rest. A segment is an
 // element that ends by itself, so that no key's paths begin like another's: elements of fixed width as they are, all
-// others with every zero byte followed by 0xff and a zero and a one at the end. Segments sort like their elements.
-
-const (
-	segmentZero = 0xff // after a zero byte: the zero byte itself
-	segmentEnd  = 0x01 // after a zero byte: the end
-)
+// others escaped. Segments sort like their elements.
 
 // AppendSegment appends the segment of k.
 func AppendSegment[K comparable](dst []byte, k K) ([]byte, error) {
@@ -26,12 +22,7 @@ func AppendSegment[K comparable](dst []byte, k K) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	for _, c := range b {
-		if dst = append(dst, c); c == 0 {
-			dst = append(dst, segmentZero)
-		}
-	}
-	return append(dst, 0, segmentEnd), nil
+	return escaped.Append(dst, b), nil
 }
 
 // CutSegment decodes the segment that s begins with and returns the rest.
@@ -40,37 +31,11 @@ func CutSegment[K comparable](s string) (k K, rest string, err error) {
 	if w := formWidth(formOf[K](), reflect.TypeFor[K]()); w > 0 {
 		n = min(w, len(s))
 		elem = s[:n]
-	} else if elem, n, err = unescape(s); err != nil {
-		return k, s, err
+	} else if elem, n, err = escaped.Cut(s); err != nil {
+		return k, s, fmt.Errorf("%w: %w", ErrDecode, err)
 	}
 	k, err = DecodeElement[K](elem)
 	return k, s[n:], err
-}
-
-// unescape returns the element of the escaped segment that s begins with, and how many bytes that takes.
-func unescape(s string) (elem string, n int, err error) {
-	var zeros strings.Builder // what stands up to the last zero byte
-	from := 0
-	for {
-		i := strings.IndexByte(s[from:], 0)
-		if i < 0 || from+i+1 == len(s) {
-			return "", 0, fmt.Errorf("%w: a key without an end: %q", ErrDecode, s)
-		}
-		at := from + i
-		switch s[at+1] {
-		case segmentEnd:
-			if zeros.Len() == 0 {
-				return s[:at], at + 2, nil
-			}
-			zeros.WriteString(s[from:at])
-			return zeros.String(), at + 2, nil
-		case segmentZero:
-			zeros.WriteString(s[from : at+1])
-			from = at + 2
-		default:
-			return "", 0, fmt.Errorf("%w: a key with %q in it", ErrDecode, s[at:at+2])
-		}
-	}
 }
 
 // SegmentPath returns the path below which a map of the given kind keeps the entry of k: kind ‖ segment.

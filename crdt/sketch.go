@@ -167,7 +167,7 @@ func (p *Pinned) Finder(n uint64, within *Clock) *DotFinder {
 		if first, last := row.Origins(); row.Base() < SeqMax {
 			all = append(all, reach{first, row.Max()})
 		} else {
-			for o, most := range p.index.Origins(first) {
+			for o, most := range treesOf(p.Snapshot).index.Origins(first) {
 				if o > last {
 					break
 				}

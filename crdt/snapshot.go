@@ -7,8 +7,7 @@ import (
 
 // Snapshot is the immutable state of a store at one moment. Any number of goroutines may read it.
 type Snapshot struct {
-	keys   keyTree
-	index  itemIndex
+	trees  any // a *snapshotTrees, see treesOf
 	items  int
 	bytes  int
 	clock  *Clock
@@ -17,10 +16,18 @@ type Snapshot struct {
 	hidden int // keys that read as if they held nothing
 }
 
+type snapshotTrees struct {
+	keys  keyTree
+	index itemIndex
+}
+
+// treesOf returns the trees of a snapshot, which are not to be seen, as those of bigOf.
+func treesOf(s *Snapshot) *snapshotTrees { return s.trees.(*snapshotTrees) }
+
 // Keys yields, in order, the keys that begin with prefix and hold something that is shown.
 func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		s.keys.Ascend(prefix, func(ks keyItems) bool {
+		treesOf(s).keys.Ascend(prefix, func(ks keyItems) bool {
 			return strings.HasPrefix(ks.key(), prefix) &&
 				(ks.marks() != nil && readerOf(ks, s.living).Len() == 0 || yield(ks.key()))
 		})
@@ -28,10 +35,10 @@ func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 }
 
 // KeyCount counts the keys that hold something that is shown.
-func (s *Snapshot) KeyCount() int { return s.keys.Len() - s.hidden }
+func (s *Snapshot) KeyCount() int { return treesOf(s).keys.Len() - s.hidden }
 
 // View returns the state of one key.
-func (s *Snapshot) View(key string) Reader { return readerOf(s.keys.Get(key), s.living) }
+func (s *Snapshot) View(key string) Reader { return readerOf(treesOf(s).keys.Get(key), s.living) }
 
 // Items yields all live items, by key, path and dot.
 func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
@@ -40,7 +47,7 @@ func (s *Snapshot) Items() iter.Seq[*Item] { return s.ItemsFrom("", "") }
 // in chunks can go on where it stopped.
 func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] {
 	return func(yield func(*Item) bool) {
-		s.keys.Ascend(key, func(ks keyItems) bool {
+		treesOf(s).keys.Ascend(key, func(ks keyItems) bool {
 			from := ""
 			if ks.key() == key {
 				from = path
@@ -69,12 +76,12 @@ func (s *Snapshot) Digest() Digest { return s.digest }
 
 // Item returns the live item named d.
 func (s *Snapshot) Item(d Dot) (*Item, bool) {
-	it := s.index.Get(d)
+	it := treesOf(s).index.Get(d)
 	return it, it != nil
 }
 
 // Live reports whether the item named d is alive.
-func (s *Snapshot) Live(d Dot) bool { return s.index.Get(d) != nil }
+func (s *Snapshot) Live(d Dot) bool { return treesOf(s).index.Get(d) != nil }
 
 // In yields the live items whose dots are in c and come after a dot, in order of dots.
-func (s *Snapshot) In(c *Clock, after Dot) iter.Seq[*Item] { return s.index.In(c, after) }
+func (s *Snapshot) In(c *Clock, after Dot) iter.Seq[*Item] { return treesOf(s).index.In(c, after) }

@@ -20,7 +20,7 @@ type Tx struct {
 // again, with another serial.
 type txCore struct {
 	serial uint64 // 0: none is running
-	st     *Store
+	st     any    // a *Store, see storeOf
 	key    string
 	origin Origin
 	next   uint64 // seq of the next event
@@ -33,6 +33,9 @@ type txCore struct {
 	ks     keyItems // what reads see: the store's own, or an overlay of generation overlayGen
 	synced int      // events that ks contains
 }
+
+// storeOf returns the store that a transaction reads. It is not to be seen, as the trees of bigOf are not.
+func storeOf(c *txCore) *Store { return c.st.(*Store) }
 
 // Origin returns the origin of the events that are being made.
 func (t *Tx) Origin() Origin { return t.origin }
@@ -62,7 +65,7 @@ func (t *Tx) Under(prefix string) *Tx {
 func (t *Tx) Reader() Reader {
 	ks := t.live()
 	ks.handOut()
-	return t.st.live.view(ks).Under(t.prefix)
+	return storeOf(t.txCore).live.view(ks).Under(t.prefix)
 }
 
 // Before returns the state without the writes of this transaction, for reads while the update
@@ -71,11 +74,11 @@ func (t *Tx) Before() Reader {
 	if t.serial != t.txCore.serial {
 		return Reader{}
 	}
-	return t.st.Peek(t.key).Under(t.prefix)
+	return storeOf(t.txCore).Peek(t.key).Under(t.prefix)
 }
 
 // peek is Reader for reads that end before the next write.
-func (t *Tx) peek() Reader { return t.st.live.view(t.live()).Under(t.prefix) }
+func (t *Tx) peek() Reader { return storeOf(t.txCore).live.view(t.live()).Under(t.prefix) }
 
 // live is the state while the transaction runs, nothing afterwards.
 func (t *Tx) live() keyItems {
@@ -112,7 +115,7 @@ func (t *Tx) dotsAt(path string) []Dot {
 	if ks == (keyItems{}) {
 		return nil
 	}
-	it, alone := ks.oneFor(t.join(path), &t.st.live.keys.cursor)
+	it, alone := oneFor(ks, t.join(path), &storeOf(t.txCore).live.keys.cursor)
 	switch {
 	case !alone:
 		return dotsOf(ks.at(t.join(path)))
@@ -217,7 +220,7 @@ func (c *txCore) checkEvent(e *Event) error {
 		return err
 	}
 	for _, d := range e.Removes {
-		if !c.st.clock.Has(d) && c.made(d) == nil {
+		if !storeOf(c).clock.Has(d) && c.made(d) == nil {
 			return fmt.Errorf("%w: key %q: update removes %v, which it has not observed", ErrMalformed, c.key, d)
 		}
 	}
@@ -244,17 +247,17 @@ func (c *txCore) state() keyItems {
 const overlayGen = math.MaxUint64
 
 func (c *txCore) overlay(e *Event) {
-	ks := c.ks.state(c.key, overlayGen, &c.st.live.keys.stamps)
+	ks := c.ks.state(c.key, overlayGen, &storeOf(c).live.keys.stamps)
 	c.ks = keyItems{more: ks}
 	for _, d := range e.Removes {
 		if old := c.find(d); old != nil {
-			ks.drop(old, nil)
+			dropItem(ks, old, nil)
 			ks.leave(old)
 		}
 	}
 	if e.Puts {
 		it := &Item{Dot: e.Dot, Key: c.key, Path: e.Path, Payload: e.Payload}
-		ks.put(it, nil, nil)
+		putItem(ks, it, nil, nil)
 		ks.enter(it)
 	}
 }
@@ -264,7 +267,7 @@ func (c *txCore) find(d Dot) *Item {
 	path := ""
 	if e := c.made(d); e != nil {
 		path = e.Path
-	} else if it := c.st.live.index.Get(d); it != nil && it.Key == c.key {
+	} else if it := storeOf(c).live.index.Get(d); it != nil && it.Key == c.key {
 		path = it.Path
 	} else {
 		return nil

@@ -126,7 +126,7 @@ func sameItems(r Reader, want map[string]string) error {
 		return fmt.Errorf("%d paths, counts %d, %d items, must be %d", len(paths), r.Paths(), r.Len(), len(want))
 	}
 	if ks := r.ks.more; ks != nil && ks.big != nil {
-		return errors.Join(ks.big.firsts.Check(), ks.big.rest.Check())
+		return errors.Join(bigOf(ks).firsts.Check(), bigOf(ks).rest.Check())
 	}
 	return nil
 }

@@ -172,5 +172,5 @@ func (h *replicaHost) cancelGone() {
 			ids = append(ids, t.id)
 		}
 	}
-	h.d.Step(time.Now(), replicator.Cancel{IDs: ids})
+	driverOf(h).Step(time.Now(), replicator.Cancel{IDs: ids})
 }

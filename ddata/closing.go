@@ -49,7 +49,7 @@ func (m *members) closeCluster(closed chan<- struct{}) (cancel func()) {
 
 // tellClosers tells the callers that wait for it that all members close.
 func (m *members) tellClosers() {
-	if len(m.closers) == 0 || !m.d.Machine().AllClose() {
+	if len(m.closers) == 0 || !membersDriver(m).Machine().AllClose() {
 		return
 	}
 	for closed := range m.closers {

@@ -107,11 +107,27 @@ type parts struct {
 	net      transport.Transport
 	replicas map[keyspace.Dataset]*Replicator // fixed after start
 	members  *members
-	swim     *gossip.Gossip
+	swim     swimmer
 	find     *finder // nil without Config.Discovery
 
 	started bool   // the loops run
 	unmeter func() // ends what the Meter reads; nil without one
+}
+
+// swimmer is a *gossip.Gossip, of which memberlist is not to be seen, as with driverOf.
+type swimmer interface {
+	SetFound(addrs []string)
+	SetWanted(nodes map[transport.NodeID]string)
+	Stats() gossip.Stats
+	Shutdown() error
+}
+
+func newSwimmer(net transport.Transport, cfg gossip.Config) (swimmer, error) {
+	g, err := gossip.New(net, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // release stops what was started, from the top down, and waits for it.

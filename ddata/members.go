@@ -30,8 +30,8 @@ import (
 // Driver: messages travel in the Control lane, views go to the replicators and the watchers.
 type members struct {
 	n    *Node
-	d    *drivers.Members
-	loop *runloop.Loop[memberInput]
+	d    any // a *drivers.Members, see membersDriver
+	loop runloop.Loop[memberInput]
 
 	admission *runloop.Admission
 	arbiter   *arbiter       // nil without Config.Leases
@@ -48,6 +48,9 @@ type members struct {
 
 	stats latest[membership.Stats] // for the Meter
 }
+
+// membersDriver returns the driver of the membership, which is not to be seen, as that of driverOf.
+func membersDriver(m *members) *drivers.Members { return m.d.(*drivers.Members) }
 
 var _ drivers.MembersHost = (*members)(nil)
 
@@ -144,7 +147,7 @@ func (m *members) Step(now time.Time, q memberInput) {
 		q.do()
 		return
 	}
-	m.d.Step(now, q.in)
+	membersDriver(m).Step(now, q.in)
 }
 
 // Flush implements runloop.Machine.
@@ -152,12 +155,12 @@ func (m *members) Flush() {
 	m.tellDrops()
 	m.tellClosers()
 	if m.n.cfg.Meter != nil {
-		m.stats.store(m.d.Machine().Stats())
+		m.stats.store(membersDriver(m).Machine().Stats())
 	}
 }
 
 // Deadline implements runloop.Machine.
-func (m *members) Deadline() time.Time { return m.d.Machine().Deadline() }
+func (m *members) Deadline() time.Time { return membersDriver(m).Machine().Deadline() }
 
 // Tick implements runloop.Machine.
 func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}} }
@@ -233,7 +236,7 @@ func (m *members) Install(v *view.View) {
 	m.tellUnnamed(v)
 	m.tellOldest(v)
 	for _, r := range m.n.replicas {
-		r.install(v, m.d.Machine().Clean())
+		r.install(v, membersDriver(m).Machine().Clean())
 	}
 	m.n.watchers.TellView(v)
 	m.n.maybeUp()
@@ -291,7 +294,7 @@ const dropsEach = time.Second
 
 // tellDrops says what the transport has dropped since the last look.
 func (m *members) tellDrops() {
-	last := m.d.Last()
+	last := membersDriver(m).Last()
 	if last.Before(m.dropsAt) {
 		return
 	}
@@ -306,7 +309,7 @@ func (m *members) tellDrops() {
 }
 
 func (m *members) reachable(uid view.UID, yes bool) {
-	m.n.silences.Note(uid, yes, m.d.Last())
+	m.n.silences.Note(uid, yes, membersDriver(m).Last())
 	for _, r := range m.n.replicas {
 		r.reachable(uid, yes)
 	}

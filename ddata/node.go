@@ -150,7 +150,7 @@ func start(ctx context.Context, cfg Config, before string, least view.UID) (_ *N
 	if n.members, err = newMembers(n); err != nil {
 		return nil, err
 	}
-	if n.swim, err = gossip.New(n.net, gossipSettings(cfg, n.reports, n.members)); err != nil {
+	if n.swim, err = newSwimmer(n.net, gossipSettings(cfg, n.reports, n.members)); err != nil {
 		return nil, err
 	}
 	n.started = true

@@ -35,7 +35,7 @@ func (n *Node) Host() host.Host {
 		Self: host.Self{
 			ClusterName: n.ClusterName(), Addr: n.Addr(), Roles: n.Roles(), Durable: n.Durable(),
 			Volatile: n.cfg.DurableKeys != nil && len(n.cfg.DurableKeys) == 0, Local: n.cfg.Preset == Local,
-			MinMembers: n.cfg.PerRole.MinMembers(), Heartbeat: n.members.d.Machine().HeartbeatInterval(),
+			MinMembers: n.cfg.PerRole.MinMembers(), Heartbeat: membersDriver(n.members).Machine().HeartbeatInterval(),
 		},
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
 		Attached: &n.extensions.attached, Data: data(true), UserData: data(false), Scheduler: scheduler.Goroutines{},

@@ -38,7 +38,7 @@ type Replicator struct {
 	n    *Node
 	set  keyspace.Dataset
 	ch   transport.Channel
-	loop *runloop.Loop[request]
+	loop runloop.Loop[request]
 
 	admission *runloop.Admission // of the messages of others
 	decoding  sync.WaitGroup     // of messages that came in parts
@@ -136,12 +136,12 @@ func Figures(ctx context.Context, n *Node, set keyspace.Dataset) (f effect.Figur
 // look asks the machine on its goroutine.
 func look[T any](ctx context.Context, r *Replicator, ask func(*replicator.Machine) T) (x T, err error) {
 	got := make(chan T, 1)
-	r.loop.Force(request{do: func(h *replicaHost) { got <- ask(h.d.Machine()) }})
+	r.loop.Force(request{do: func(h *replicaHost) { got <- ask(driverOf(h).Machine()) }})
 	select {
 	case x = <-got:
 		return x, nil
 	case <-r.loop.Stopped():
-		return ask(r.h.d.Machine()), nil // the loop has ended: nothing steps it any more
+		return ask(driverOf(r.h).Machine()), nil // the loop has ended: nothing steps it any more
 	case <-ctx.Done():
 		return x, context.Cause(ctx)
 	}
@@ -173,7 +173,7 @@ func (r *Replicator) stop() {
 	r.loop.Stop()
 	r.decoding.Wait()
 	closed := effect.Result{Err: r.refusal()}
-	r.h.d.Fail(closed)
+	driverOf(r.h).Fail(closed)
 	for _, q := range r.loop.Rest() {
 		if q.done != nil {
 			q.done(closed)
@@ -265,7 +265,7 @@ func (h *replicaHost) publish() {
 
 // state returns the present state.
 func (h *replicaHost) state(version uint64) *published {
-	m := h.d.Machine()
+	m := driverOf(h).Machine()
 	return &published{
 		version: version, routes: m.Routes(), snaps: [2]*crdt.Snapshot{
 			m.Snapshot(keyspace.Volatile), m.Snapshot(keyspace.Durable),
@@ -279,7 +279,7 @@ type replicaHost struct {
 	n     *Node
 	r     *Replicator
 	set   keyspace.Dataset
-	d     *drivers.Replica
+	d     any           // a *drivers.Replica, see driverOf
 	table durable.Table // nil without a directory
 	subs  map[uint64]*subscription
 	// outdated: the disk has missed a retirement. The node ends, and nothing is stepped any more.
@@ -287,6 +287,10 @@ type replicaHost struct {
 
 	stats latest[effect.Stats]
 }
+
+// driverOf returns the driver of a replica. A compiler that compiles a user of Node reads all types that this leads to,
+// and compiles all generic ones among them anew. So what is built of many, as machines are, is not to be seen.
+func driverOf(h *replicaHost) *drivers.Replica { return h.d.(*drivers.Replica) }
 
 var (
 	_ runloop.Machine[request] = (*replicaHost)(nil)
@@ -310,18 +314,18 @@ func (h *replicaHost) Step(now time.Time, q request) {
 		if q.call != nil {
 			q.call.id, traced = q.id, q.call.traced
 		}
-		h.d.Call(now, q.id, q.in, q.done, h.r.requests.Took(traced, q.in, q.level))
+		driverOf(h).Call(now, q.id, q.in, q.done, h.r.requests.Took(traced, q.in, q.level))
 	case q.peer != 0:
-		h.d.Receive(now, q.peer, q.msg)
+		driverOf(h).Receive(now, q.peer, q.msg)
 	default:
-		h.d.Step(now, q.in)
+		driverOf(h).Step(now, q.in)
 	}
 }
 
 // Flush implements runloop.Machine.
 func (h *replicaHost) Flush() {
 	if h.r.requests.Timed() {
-		h.stats.store(h.d.Machine().Stats())
+		h.stats.store(driverOf(h).Machine().Stats())
 	}
 }
 
@@ -330,7 +334,7 @@ func (h *replicaHost) Deadline() time.Time {
 	if h.outdated {
 		return time.Time{}
 	}
-	return h.d.Machine().Deadline()
+	return driverOf(h).Machine().Deadline()
 }
 
 // Tick implements runloop.Machine.

@@ -68,7 +68,9 @@ func TestSuspendIsNoticed(t *testing.T) {
 		defer n.Close()
 	}
 	m := nodes[0].members
-	m.loop.Force(memberInput{do: func() { m.d = drivers.NewMembers(m.d.Machine(), m, slept(m.d.Last(), time.Minute)) }})
+	m.loop.Force(memberInput{do: func() {
+		m.d = drivers.NewMembers(membersDriver(m).Machine(), m, slept(membersDriver(m).Last(), time.Minute))
+	}})
 	for late := time.After(20 * time.Second); ; {
 		select {
 		case why := <-lost:

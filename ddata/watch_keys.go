@@ -135,14 +135,14 @@ func (s *subscription) open(r *Replicator, key string, prefix bool) {
 		if prefix {
 			in = replicator.Subscribe{ID: s.id, Prefix: key, All: true}
 		}
-		h.d.Step(time.Now(), in)
+		driverOf(h).Step(time.Now(), in)
 	}})
 }
 
 func (s *subscription) close(r *Replicator) {
 	r.loop.Force(request{do: func(h *replicaHost) {
 		delete(h.subs, s.id)
-		h.d.Step(time.Now(), replicator.Unsubscribe{ID: s.id})
+		driverOf(h).Step(time.Now(), replicator.Unsubscribe{ID: s.id})
 	}})
 }
 

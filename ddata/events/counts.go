@@ -19,10 +19,9 @@ const otherKinds = "other"
 // Counts counts events by their kind, from the start of a node. The kind is the name of the type,
 // for those of other packages with its package. It may be used from any goroutine.
 type Counts struct {
-	of sync.Map // reflect.Type → *kindCount
+	of atomic.Pointer[map[reflect.Type]*kindCount] // nil: none yet. A map does not change; those with a new kind follow
 
 	mu    sync.Mutex // for new kinds
-	kinds int
 	other kindCount
 }
 
@@ -34,26 +33,38 @@ type kindCount struct {
 // Tell counts an event.
 func (c *Counts) Tell(e Event) {
 	t := reflect.TypeOf(e)
-	k, ok := c.of.Load(t)
-	if !ok {
+	k := c.known()[t]
+	if k == nil {
 		k = c.add(t)
 	}
-	k.(*kindCount).n.Add(1)
+	k.n.Add(1)
 }
 
 func (c *Counts) add(t reflect.Type) *kindCount {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k, ok := c.of.Load(t); ok {
-		return k.(*kindCount)
+	known := c.known()
+	if k := known[t]; k != nil {
+		return k
 	}
-	if c.kinds == kindsMax {
+	if len(known) == kindsMax {
 		return &c.other
 	}
-	c.kinds++
-	k := &kindCount{name: kindOf(t)}
-	c.of.Store(t, k)
-	return k
+	more := maps.Clone(known)
+	if more == nil {
+		more = map[reflect.Type]*kindCount{}
+	}
+	more[t] = &kindCount{name: kindOf(t)}
+	c.of.Store(&more)
+	return more[t]
+}
+
+// known are the kinds so far, by type.
+func (c *Counts) known() map[reflect.Type]*kindCount {
+	if m := c.of.Load(); m != nil {
+		return *m
+	}
+	return nil
 }
 
 // kindOf names a kind of event.
@@ -68,10 +79,9 @@ func (c *Counts) All() iter.Seq2[string, uint64] {
 	for _, e := range kinds {
 		all[kindOf(reflect.TypeOf(e))] = 0
 	}
-	c.of.Range(func(_, k any) bool {
-		all[k.(*kindCount).name] += k.(*kindCount).n.Load()
-		return true
-	})
+	for _, k := range c.known() {
+		all[k.name] += k.n.Load()
+	}
 	if n := c.other.n.Load(); n > 0 {
 		all[otherKinds] += n
 	}

@@ -16,13 +16,10 @@ type Broken struct {
 // errExited is the Value of a step that ended its goroutine by runtime.Goexit.
 var errExited = errors.New("runtime.Goexit was called")
 
-// WhenBroken has fn called when a step panics, on the Loop's goroutine, when nothing can be posted
-// any more. Nothing is stepped after it: the state of a machine that broke its own rules is worth
-// nothing. Without it a panic ends the process. It is called before Start.
-func (l *Loop[I]) WhenBroken(fn func(Broken)) { l.broken = fn }
+func (l *loop[I]) WhenBroken(fn func(Broken)) { l.broken = fn }
 
 // catch ends a Loop whose step has not returned.
-func (l *Loop[I]) catch() {
+func (l *loop[I]) catch() {
 	if l.over {
 		return
 	}

@@ -23,7 +23,36 @@ type Machine[I any] interface {
 }
 
 // Loop owns one machine. Its methods are safe for concurrent use.
-type Loop[I any] struct {
+//
+// It is an interface, because what has one is read by the compiler for each package that uses it, and of a struct all
+// methods would be compiled for each.
+type Loop[I any] interface {
+	// WhenBroken has fn called when a step panics, on the Loop's goroutine, when nothing can be posted
+	// any more. Nothing is stepped after it: the state of a machine that broke its own rules is worth
+	// nothing. Without it a panic ends the process. It is called before Start.
+	WhenBroken(fn func(Broken))
+	// Start begins with a Tick and then steps what is posted. It is called once, and Stop only after
+	// it.
+	Start()
+	// Post puts an input into the inbox. It returns false, and drops the input, when the inbox is full
+	// or the Loop has stopped. The caller should then push back on its own caller.
+	Post(in I) bool
+	// Force puts an input into the inbox however full it is: for completions, and for peers' messages
+	// that the caller has bounded. It returns false only when the Loop has stopped.
+	Force(in I) bool
+	// Stop ends the Loop and waits for its goroutine. It must not be called from within a Step.
+	Stop()
+	// Stopped is closed when the Loop's goroutine has ended.
+	Stopped() <-chan struct{}
+	// Rest returns what was posted and never stepped. A machine that must answer everything may call it
+	// after Stop.
+	Rest() []I
+	// Busy is for how long the Loop has been at a few steps without an end: long, when one of them
+	// waits for something, or never returns.
+	Busy(now time.Time) time.Duration
+}
+
+type loop[I any] struct {
 	s     scheduler.Scheduler
 	m     Machine[I]
 	limit int
@@ -47,26 +76,20 @@ type Loop[I any] struct {
 
 // New makes a Loop around m, which s runs. At most limit inputs wait in the inbox for callers of Post; Force has
 // no limit. Nothing is stepped before Start, so that m's owner can store the Loop first.
-func New[I any](s scheduler.Scheduler, m Machine[I], limit int) *Loop[I] {
-	return &Loop[I]{
+func New[I any](s scheduler.Scheduler, m Machine[I], limit int) Loop[I] {
+	return &loop[I]{
 		s: s, m: m, limit: limit,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
 
-// Start begins with a Tick and then steps what is posted. It is called once, and Stop only after
-// it.
-func (l *Loop[I]) Start() { l.s.Go(l.run) }
+func (l *loop[I]) Start() { l.s.Go(l.run) }
 
-// Post puts an input into the inbox. It returns false, and drops the input, when the inbox is full
-// or the Loop has stopped. The caller should then push back on its own caller.
-func (l *Loop[I]) Post(in I) bool { return l.put(in, l.limit) }
+func (l *loop[I]) Post(in I) bool { return l.put(in, l.limit) }
 
-// Force puts an input into the inbox however full it is: for completions, and for peers' messages
-// that the caller has bounded. It returns false only when the Loop has stopped.
-func (l *Loop[I]) Force(in I) bool { return l.put(in, int(^uint(0)>>1)) }
+func (l *loop[I]) Force(in I) bool { return l.put(in, int(^uint(0)>>1)) }
 
-func (l *Loop[I]) put(in I, limit int) bool {
+func (l *loop[I]) put(in I, limit int) bool {
 	l.mu.Lock()
 	if l.stopped || len(l.inbox) >= limit {
 		l.mu.Unlock()
@@ -81,15 +104,14 @@ func (l *Loop[I]) put(in I, limit int) bool {
 	return true
 }
 
-func (l *Loop[I]) signal() {
+func (l *loop[I]) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Stop ends the Loop and waits for its goroutine. It must not be called from within a Step.
-func (l *Loop[I]) Stop() {
+func (l *loop[I]) Stop() {
 	l.mu.Lock()
 	l.stopped = true
 	l.mu.Unlock()
@@ -97,9 +119,7 @@ func (l *Loop[I]) Stop() {
 	l.s.Await(l.done, nil, nil)
 }
 
-// Rest returns what was posted and never stepped. A machine that must answer everything may call it
-// after Stop.
-func (l *Loop[I]) Rest() []I {
+func (l *loop[I]) Rest() []I {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	rest := l.inbox
@@ -107,9 +127,7 @@ func (l *Loop[I]) Rest() []I {
 	return rest
 }
 
-// Busy is for how long the Loop has been at a few steps without an end: long, when one of them
-// waits for something, or never returns.
-func (l *Loop[I]) Busy(now time.Time) time.Duration {
+func (l *loop[I]) Busy(now time.Time) time.Duration {
 	since := l.turning.Load()
 	if since == 0 {
 		return 0
@@ -117,10 +135,9 @@ func (l *Loop[I]) Busy(now time.Time) time.Duration {
 	return max(0, now.Sub(time.Unix(0, since)))
 }
 
-// Stopped is closed when the Loop's goroutine has ended.
-func (l *Loop[I]) Stopped() <-chan struct{} { return l.done }
+func (l *loop[I]) Stopped() <-chan struct{} { return l.done }
 
-func (l *Loop[I]) run() {
+func (l *loop[I]) run() {
 	defer close(l.done)
 	defer l.disarm()
 	if l.broken != nil {
@@ -130,7 +147,7 @@ func (l *Loop[I]) run() {
 }
 
 // turn steps until the Loop is stopped.
-func (l *Loop[I]) turn() {
+func (l *loop[I]) turn() {
 	l.m.Step(l.s.Now(), l.m.Tick())
 	var spare []I
 	for {
@@ -149,7 +166,7 @@ func (l *Loop[I]) turn() {
 }
 
 // take empties the inbox, with a slice for what comes next.
-func (l *Loop[I]) take(spare []I) (work []I, stopped bool) {
+func (l *loop[I]) take(spare []I) (work []I, stopped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
@@ -166,7 +183,7 @@ const stepsPerLook = 16
 
 // batch steps everything that was taken, and a Tick if the timer has fired for one that is due. It
 // returns the emptied slice for the next swap.
-func (l *Loop[I]) batch(work []I) []I {
+func (l *loop[I]) batch(work []I) []I {
 	now := l.s.Now()
 	for i, in := range work {
 		l.work = work[i+1:]
@@ -188,7 +205,7 @@ func (l *Loop[I]) batch(work []I) []I {
 	return work
 }
 
-func (l *Loop[I]) tick(now time.Time) {
+func (l *loop[I]) tick(now time.Time) {
 	if d := l.m.Deadline(); !d.IsZero() && !now.Before(d) {
 		l.m.Step(now, l.m.Tick())
 	}
@@ -196,7 +213,7 @@ func (l *Loop[I]) tick(now time.Time) {
 
 // arm sees that the timer fires at the deadline, or before: then it finds nothing due and is armed
 // anew. So it is left alone as long as deadlines only move on, which is the usual case.
-func (l *Loop[I]) arm() {
+func (l *loop[I]) arm() {
 	d := l.m.Deadline()
 	now := l.s.Now()
 	if !l.armed.IsZero() && !now.Before(l.armed) {
@@ -214,7 +231,7 @@ func (l *Loop[I]) arm() {
 }
 
 // disarm stops the timer.
-func (l *Loop[I]) disarm() {
+func (l *loop[I]) disarm() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}

@@ -79,7 +79,7 @@ type Singleton struct {
 	h         host.Host
 	cfg       Config
 	m         *singleton.Machine
-	loop      *runloop.Loop[input]
+	loop      runloop.Loop[input]
 	admission *runloop.Admission
 	state     atomic.Uint32
 	cancel    context.CancelCauseFunc // of the last Run's context; of the loop's goroutine

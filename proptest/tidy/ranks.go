@@ -18,6 +18,7 @@ type rankRow struct {
 var ranks = []rankRow{
 	{"crdt/iblt", -13, true, "a sketch of numbers knows nothing of what they name"},
 	{"crdt/ring", -13, true, "a queue knows nothing of what it holds"},
+	{"crdt/escaped", -13, true, "a string of bytes is written so that it ends by itself, whatever it says"},
 	{"crdt/digest", -13, true, "a sum of hashes knows nothing of what is hashed"},
 	{"crdt/origins", -13, true, "a table of numbers, whatever is encoded with it"},
 	{"crdt/index", -13, true, "entries are found by their dots, whatever they are"},

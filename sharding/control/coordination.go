@@ -20,7 +20,7 @@ type coordination struct {
 	stepping  func(m Machine)             // tells a simulation that a step begins
 	stepped   func(m Machine, in, fx any) // shows it the step
 	m         *coordinator.Coordinator
-	loop      *runloop.Loop[coordInput]
+	loop      runloop.Loop[coordInput]
 	scheduler scheduler.Scheduler
 	strategy  allocation.Strategy // the user's, which is asked beside the loop
 

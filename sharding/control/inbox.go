@@ -31,7 +31,7 @@ const inboxMax = 1 << 16
 type inbox struct {
 	typ    string // the entity type's name
 	log    *slog.Logger
-	loop   *runloop.Loop[Input]
+	loop   runloop.Loop[Input]
 	mail   *machineMail
 	admin  *runloop.Admission // of what other nodes want of single entities
 	asides *asides

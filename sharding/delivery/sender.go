@@ -23,7 +23,7 @@ type sender struct {
 	typ    string // of the entities
 	carry  func(id string, body []byte) error
 	emit   func(events.Event)
-	loop   *runloop.Loop[protocol.ProducerInput]
+	loop   runloop.Loop[protocol.ProducerInput]
 	m      *protocol.Producer
 	unsent []protocol.Unsent // of the present step; the loop's
 	room   room

@@ -16,9 +16,16 @@ import (
 type Ledger struct {
 	cfg     history.Config
 	typ     string // of the entities
-	homes   *history.History[*homes]
-	regions *history.History[*regions]
+	homes   any    // a *history.History[*homes], see homesOf
+	regions any    // a *history.History[*regions], see regionsOf
 }
+
+// homesOf returns the history of the homes. As generic types that would be compiled for each user of a Ledger, the
+// histories are not to be seen.
+func homesOf(l *Ledger) *history.History[*homes] { return l.homes.(*history.History[*homes]) }
+
+// regionsOf returns that of the regions.
+func regionsOf(l *Ledger) *history.History[*regions] { return l.regions.(*history.History[*regions]) }
 
 // New returns the ledger of one entity type. It does not touch the journal.
 //
@@ -69,13 +76,13 @@ func (l *Ledger) read(ctx context.Context, r protocol.StateRead, in *protocol.Di
 	}
 	switch r.Kind {
 	case protocol.StateHomes:
-		h, err := l.homes.Load(ctx, by)
+		h, err := homesOf(l).Load(ctx, by)
 		if err != nil {
 			return err
 		}
 		in.Homes = entriesOf(h.in(r.By.Era))
 	case protocol.StateRegions:
-		g, err := l.regions.Load(ctx, by)
+		g, err := regionsOf(l).Load(ctx, by)
 		if err != nil {
 			return err
 		}
@@ -107,11 +114,11 @@ func (l *Ledger) Write(ctx context.Context, w protocol.StateWrite) (cut func(con
 	due := false
 	switch w.Kind {
 	case protocol.StateHomes:
-		due, err = l.homes.Change(ctx, by, placed{t, storedHomes(w.Homes)})
-		cut = func(ctx context.Context) { l.homes.Cut(ctx, by) }
+		due, err = homesOf(l).Change(ctx, by, placed{t, storedHomes(w.Homes)})
+		cut = func(ctx context.Context) { homesOf(l).Cut(ctx, by) }
 	case protocol.StateRegions:
-		due, err = l.regions.Change(ctx, by, registered{t, numbers(w.AddRegions), numbers(w.RemoveRegions)})
-		cut = func(ctx context.Context) { l.regions.Cut(ctx, by) }
+		due, err = regionsOf(l).Change(ctx, by, registered{t, numbers(w.AddRegions), numbers(w.RemoveRegions)})
+		cut = func(ctx context.Context) { regionsOf(l).Cut(ctx, by) }
 	default:
 		err = fmt.Errorf("%w: %v", errKind, w.Kind)
 	}

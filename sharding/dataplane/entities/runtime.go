@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -61,8 +62,8 @@ type Runtime struct {
 	seed    uint64    // of the hashes by which shards find entities
 	control Control
 
-	Pool         *pool.Pool[*Entity]
-	Slow         *pool.Watch[*Entity]
+	Pool         Pool
+	Slow         SlowWatch
 	Waits        *waits // entities held for results
 	Lease        *lease.Node
 	Held         *mailbox.HeldBytes
@@ -76,17 +77,39 @@ type Runtime struct {
 	Measures     bool          // what shards do is measured
 }
 
+// Pool is a pool.Pool of entities. It is an interface for the reason that runloop.Loop is one.
+type Pool interface {
+	Submit(e *Entity)
+	Block()
+	Unblock()
+	Go(fn func())
+	Queued() int
+	Workers() int
+	Each(fn func(*Entity))
+	Drain(ctx context.Context) error
+}
+
+// SlowWatch is a pool.Watch of entities, likewise.
+type SlowWatch interface {
+	Start()
+	Stop()
+	Slow() int
+	Running(e *Entity) string
+	AllRunning() string
+}
+
 // New makes a runtime, whose idle entities are looked for in the shards. It needs NewBody
 // and SteeredBy before it is used.
 func New(t Settings, shards func() []*Shard) *Runtime {
+	workers := pool.New[*Entity](t.Workers, t.WorkersMax, t.Scheduler, t.Defects)
 	r := &Runtime{
 		set: t, began: t.Scheduler.Now(), seed: t.Scheduler.Uint64(), Held: t.Held,
-		Pool:   pool.New[*Entity](t.Workers, t.WorkersMax, t.Scheduler, t.Defects),
+		Pool:   workers,
 		Lease:  lease.NewNode(t.Lease, t.Scheduler),
 		Meters: newMeters(t.Meter, t.Type), Spans: t.Spans,
 	}
 	r.supervisor = t.Supervisor.guarded(t.Type, t.Log, r.Clock, t.Panics)
-	r.Slow = pool.NewWatch(r.Pool, t.Scheduler, pool.WatchSettings[*Entity]{
+	r.Slow = pool.NewWatch(workers, t.Scheduler, pool.WatchSettings[*Entity]{
 		After: t.HandlerSlow, Note: r.noteSlow, Where: handlerIn,
 	})
 	r.Waits = newWaits(r.Clock, t.Scheduler, t.HandlerSlow)

@@ -39,7 +39,7 @@ type Config struct {
 // an error does not wait.
 type Reminders struct {
 	cfg  Config
-	loop *runloop.Loop[input]
+	loop runloop.Loop[input]
 	m    *machine
 	c    outside.Calls
 

@@ -23,7 +23,7 @@ import (
 type Client struct {
 	cfg    Config
 	fences []persistence.Fencer // by the number of the store
-	loop   *runloop.Loop[calls.Input]
+	loop   runloop.Loop[calls.Input]
 	work   *scheduler.Group // the calls under way
 	ctx    context.Context  // of all calls
 	cancel context.CancelFunc
