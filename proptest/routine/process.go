@@ -222,6 +222,15 @@ func (p *Process) Since(t time.Time) time.Duration { return p.line.Now().Sub(t) 
 // Uint64 implements scheduler.Scheduler.
 func (p *Process) Uint64() uint64 { return p.events().Uint64() }
 
+// Own panics if no routine of the process runs. What calls is another goroutine then, such as one that a handler has
+// started: it runs beside the world, which can neither order nor repeat what it does, and breaks it.
+func (p *Process) Own() {
+	if p.running == nil && !p.killed {
+		panic("routine: a goroutine from outside calls into a simulated process: handlers, and what they " +
+			"call, must start no goroutine there")
+	}
+}
+
 // Go implements scheduler.Scheduler.
 func (p *Process) Go(fn func()) {
 	if !p.killed {

@@ -158,6 +158,22 @@ func TestKilledProcessRunsNothing(t *testing.T) {
 	}
 }
 
+// What is no routine of a process is told so, and a routine is not.
+func TestOwn(t *testing.T) {
+	w := routine.NewWorld(1)
+	defer w.End()
+	p := w.NewProcess()
+	p.Enter(p.Own)
+	var told any
+	func() {
+		defer func() { told = recover() }()
+		p.Own()
+	}()
+	if told == nil {
+		t.Error("a goroutine from outside may call")
+	}
+}
+
 func TestRoutineMayKillItsProcess(t *testing.T) {
 	w := routine.NewWorld(1)
 	defer w.End()

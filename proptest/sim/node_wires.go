@@ -46,6 +46,7 @@ func (x *wires) Handle(ch transport.Channel, h transport.Handler) {
 // Append implements host.Channels.
 func (x *wires) Append(to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel,
 	fill func([]byte) []byte, check func() error) error {
+	x.p.rt.Own()
 	if err := x.reaches(to); err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@
 //     clock of the machine, or for a goroutine, stops the world meanwhile: after a minute or two the process ends
 //     and tells where it waits. One that reads the time from package time, or variables that worlds share,
 //     makes the story differ from run to run: that is told only of a trial that fails.
+//   - A handler must start no goroutine that calls back, by a Responder, an EntityRef or a Region: it would run beside
+//     the world. Where that is noticed the process panics, with the stack of the goroutine.
 //   - Entities that keep nothing forget what they knew when they move. Their Model must allow that, which
 //     one that is linearizable cannot: test such types for what survives.
 //   - A history for which the checker finds no verdict in ten seconds passes, and is told (go test -v).

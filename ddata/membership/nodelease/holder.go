@@ -47,7 +47,7 @@ type Holder struct {
 	spoken  grant           // what this node itself granted in the arbiter's name
 	carried Lease
 	renewAt time.Time // when many voters' grants are counted next
-	counted bool      // votes has all that can prolong it, while it holds and frozen stays the same
+	counted bool      // votes is what counting would give, while it holds and frozen stays the same
 	frozen  time.Time // as Scene has it, when votes was counted
 	held    bool      // lease held at the last look
 
@@ -138,18 +138,25 @@ func (h *Holder) Take(s Scene, from view.UID, sent time.Time, wall int64, arbite
 	if h.cfg.Defects.Planted(defect.LeaseFromReply) {
 		got = h.grantFrom(s.Now)
 	}
-	counted := h.grants.get(from).until
-	if got.until.After(counted) {
+	was := h.grants.get(from)
+	if got.until.After(was.until) {
 		h.grants.set(from, got)
 	}
 	prolongs := arbiter && got.until.After(h.arbiter.until)
 	if prolongs {
 		h.arbiter = got
 	} else {
-		prolongs = h.prolongs(s, counted, got)
+		prolongs = h.prolongs(s, was.until, got)
 	}
-	h.counted = h.counted && !prolongs
+	h.counted = h.counted && !prolongs && h.frozen.Equal(s.Frozen) && !h.movesWall(was, got)
 	return prolongs
+}
+
+// movesWall reports whether the end of the votes by wall time may be another one with a newer grant in the place of an
+// older. It is that of the votes' earliest, which need not be the one that ends first by monotonic time: wall time may
+// be set.
+func (h *Holder) movesWall(was, got grant) bool {
+	return was.wall <= h.votes.wall || got.wall < h.votes.wall
 }
 
 // prolongs reports whether a grant can make the lease last longer: only one that comes to those

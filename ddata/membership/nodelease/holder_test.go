@@ -122,7 +122,7 @@ func TestWhatIsNotCountedProlongsNothing(t *testing.T) {
 }
 
 // TestVotesAreCountedWhenTheyMayDiffer: a holder that counts the votes only when something can have changed
-// them has the lease of one that always does.
+// them has the lease of one that always does, also where wall time was set meanwhile.
 func TestVotesAreCountedWhenTheyMayDiffer(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	kept := 0
@@ -135,6 +135,10 @@ func TestVotesAreCountedWhenTheyMayDiffer(t *testing.T) {
 		for range 60 {
 			s.Now = s.Now.Add(time.Duration(r.IntN(800)) * time.Millisecond)
 			from, ago := view.UID(2+r.IntN(6)), time.Duration(r.IntN(3000))*time.Millisecond
+			wall := int64(0) // how much of the sender's reading was wrong
+			if r.IntN(4) == 0 {
+				wall = int64(r.IntN(10_000)-5000) * int64(time.Millisecond)
+			}
 			arbiter := r.IntN(8) == 0
 			what := r.IntN(20)
 			switch what {
@@ -160,7 +164,11 @@ func TestVotesAreCountedWhenTheyMayDiffer(t *testing.T) {
 				case 7, 8, 9, 10:
 				default:
 					sent := s.Now.Add(-ago)
-					x.Take(s, from, sent, sent.UnixNano(), arbiter)
+					taken := s
+					if what > 14 { // it is frozen until the votes are counted
+						taken.Frozen = s.Now.Add(-length)
+					}
+					x.Take(taken, from, sent, sent.UnixNano()+wall, arbiter)
 				}
 			}
 			if h.counted {
@@ -176,6 +184,21 @@ func TestVotesAreCountedWhenTheyMayDiffer(t *testing.T) {
 	}
 	if kept < 3000 {
 		t.Errorf("only %d times was nothing counted", kept)
+	}
+}
+
+// TestALostArbiterGrantsNothing: what this node has granted itself in the arbiter's name ends with the arbiter's word.
+func TestALostArbiterGrantsNothing(t *testing.T) {
+	h, s := holder(), of(3)
+	s.Quorum = func(has func(view.UID) bool) bool { return has(1) && has(0) }
+	s.Speaks = true
+	if h.Renew(s); !h.Held() {
+		t.Fatal("the arbiter's mouth holds no lease")
+	}
+	h.LoseArbiter()
+	s.Speaks = false
+	if c := h.Renew(s); h.Held() || !c.Lost {
+		t.Error("the lease goes on without the arbiter's word", c)
 	}
 }
 

@@ -114,7 +114,10 @@ func (q *Queue[O]) advance() {
 		first := &q.later[uint64(q.span)%lists]
 		place := *first
 		*first = 0
-		for place != 0 {
+		for n := 0; place != 0; n++ {
+			if n == len(q.events) {
+				panic("queue: a list has no end: two goroutines use the queue at once")
+			}
 			e := &q.events[place]
 			next := e.next
 			if span := spanOf(e.At); span == q.span {
