@@ -48,6 +48,14 @@ func Eventually(t TB, what string, look func() error) {
 	}
 }
 
+// inVain says how the wait ended that ctx bounds.
+func inVain(ctx context.Context) string {
+	if ctx.Err() == nil {
+		return "could not wait"
+	}
+	return fmt.Sprintf("waited %v in vain", Patience)
+}
+
 // AwaitMembers waits until a node has a view of n members, all of them Up.
 func AwaitMembers(t TB, node *ddata.Node, n int) {
 	t.Helper()
@@ -65,8 +73,8 @@ func AwaitView(t TB, node *ddata.Node, what string, want func(*view.View) bool) 
 	defer cancel()
 	for v, err := range node.Watch(ctx) {
 		if err != nil {
-			t.Fatalf("ddatatest: node %s waited up to %v in vain until %s: %v; last seen: view %v of %v; "+
-				"unreachable: %v; health: %v", node.Addr(), Patience, what, err, node.View().Epoch, node.Members(),
+			t.Fatalf("ddatatest: node %s %s until %s: %v; last seen: view %v of %v; unreachable: %v; health: %v",
+				node.Addr(), inVain(ctx), what, err, node.View().Epoch, node.Members(),
 				slices.Sorted(maps.Keys(node.Unreachable())), node.Health())
 			return
 		}
@@ -97,8 +105,7 @@ func AwaitValue[V crdt.Value[V, T], T any](t TB, r *ddata.Replicator, key ddata.
 			continue
 		}
 		if ctx.Err() != nil || c.Key == "" {
-			t.Fatalf("ddatatest: waited up to %v in vain for key %q: %v; last seen: %v", Patience, key.Name(), err,
-				seen)
+			t.Fatalf("ddatatest: %s for key %q: %v; last seen: %v", inVain(ctx), key.Name(), err, seen)
 			return
 		}
 		seen = err

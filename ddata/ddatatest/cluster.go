@@ -38,7 +38,17 @@ type member struct {
 	dir  string      // empty: it has none, or was not started yet
 	node *ddata.Node // the latest incarnation
 	gate *gate
-	runs bool
+	runs bool // it was started, and neither killed nor asked to leave
+}
+
+// ended reports whether the latest incarnation has ended, as one does that the others have removed.
+func (m *member) ended() bool {
+	select {
+	case <-m.node.Done():
+		return true
+	default:
+		return false
+	}
 }
 
 // fastHeartbeat is the interval of heartbeats outside of a bubble: a founding takes two or three.
@@ -52,6 +62,9 @@ const fastHeartbeat = 20 * time.Millisecond
 // nothing durable, and the type of an entity may have reminders and remember its entities all the same.
 func NewCluster(t TB, n int, edit func(i int, c *ddata.Config)) *Cluster {
 	t.Helper()
+	if n < 1 {
+		t.Fatalf("ddatatest: a cluster of %d nodes: at least one founds it", n)
+	}
 	c := &Cluster{t: t, inBubble: bubble.Inside(), hub: memory.NewHub(), edit: edit, cut: map[pair]bool{}}
 	for i := range n {
 		c.members = append(c.members, &member{addr: memory.Addr(i + 1), gate: &gate{}})
@@ -102,8 +115,20 @@ func (c *Cluster) close() {
 	wg.Wait()
 }
 
+// member is a node of the cluster. The test fails if there is none of this number.
+func (c *Cluster) member(i int) *member {
+	c.t.Helper()
+	if i < 0 || i >= len(c.members) {
+		c.t.Fatalf("ddatatest: there is no node %d: %d were started, and their numbers begin at 0", i, len(c.members))
+	}
+	return c.members[i]
+}
+
 // Node is the latest incarnation of a node.
-func (c *Cluster) Node(i int) *ddata.Node { return c.members[i].node }
+func (c *Cluster) Node(i int) *ddata.Node {
+	c.t.Helper()
+	return c.member(i).node
+}
 
 // Nodes are the latest incarnations of all nodes, in the order of their numbers.
 func (c *Cluster) Nodes() (all []*ddata.Node) {
@@ -116,10 +141,11 @@ func (c *Cluster) Nodes() (all []*ddata.Node) {
 // Len is how many nodes were started.
 func (c *Cluster) Len() int { return len(c.members) }
 
-// Running are the numbers of the nodes that were neither killed nor have left.
+// Running are the numbers of the nodes that were neither killed nor have left, nor ended by themselves, as one does
+// that the others have removed.
 func (c *Cluster) Running() (all []int) {
 	for i, m := range c.members {
-		if m.runs {
+		if m.runs && !m.ended() {
 			all = append(all, i)
 		}
 	}
@@ -129,15 +155,17 @@ func (c *Cluster) Running() (all []int) {
 // Host is what a node lends to extensions, such as package sharding. What is started on it stands still
 // while the node is paused.
 func (c *Cluster) Host(i int) host.Host {
-	h := c.members[i].node.Host()
-	h.Scheduler, h.Lease = gated{gate: c.members[i].gate}, gatedLease{h.Lease, c.members[i].gate}
+	c.t.Helper()
+	m := c.member(i)
+	h := m.node.Host()
+	h.Scheduler, h.Lease = gated{gate: m.gate}, gatedLease{h.Lease, m.gate}
 	return h
 }
 
 // Replicator is a node's replica of a role's data.
 func (c *Cluster) Replicator(i int, role string) *ddata.Replicator {
 	c.t.Helper()
-	r, err := c.members[i].node.Replicator(role)
+	r, err := c.member(i).node.Replicator(role)
 	if err != nil {
 		c.t.Fatalf("ddatatest: node %d: %v", i, err)
 	}
@@ -153,13 +181,13 @@ func (c *Cluster) Join() (i int) {
 	return i
 }
 
-// Restart starts nodes again that were killed or have left, at the same addresses, and returns when they are
+// Restart starts nodes again that were killed, have left or have ended, at the same addresses, and returns when they are
 // Up. They are other members. Those with a Dir have their durable data. When all nodes of a cluster were
 // killed, a majority of them has to come back at one time: name them in one call.
 func (c *Cluster) Restart(nodes ...int) {
 	c.t.Helper()
 	for _, i := range nodes {
-		if c.members[i].runs {
+		if m := c.member(i); m.runs && !m.ended() {
 			c.t.Fatalf("ddatatest: node %d runs", i)
 		}
 	}
@@ -187,7 +215,11 @@ func (c *Cluster) start(numbers []int) error {
 // Kill ends a node as kill -9 does: its connections are reset, and nothing that it does reaches the
 // others. In the one process its handlers are cancelled, and have a second to return.
 func (c *Cluster) Kill(i int) {
-	m := c.members[i]
+	c.t.Helper()
+	m := c.member(i)
+	if !m.runs {
+		c.t.Fatalf("ddatatest: node %d was killed before, or has left", i)
+	}
 	c.hub.Kill(m.addr)
 	m.runs = false
 	over := make(chan struct{})
@@ -210,8 +242,9 @@ func (c *Cluster) Leave(i int) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	c.members[i].runs = false
-	if err := c.members[i].node.Leave(ctx); err != nil {
+	m := c.member(i)
+	m.runs = false
+	if err := m.node.Leave(ctx); err != nil {
 		c.t.Errorf("ddatatest: node %d: %v", i, err)
 	}
 }
@@ -219,12 +252,18 @@ func (c *Cluster) Leave(i int) {
 // Cut stops everything between two nodes until it is healed. What is sent meanwhile arrives then, unless
 // the sender has given up.
 func (c *Cluster) Cut(a, b int) {
+	c.t.Helper()
+	if c.member(a) == c.member(b) {
+		c.t.Fatalf("ddatatest: node %d cannot be cut off from itself", a)
+	}
 	c.cut[pairOf(a, b)] = true
 	c.wire(a)
 }
 
 // Heal ends a cut.
 func (c *Cluster) Heal(a, b int) {
+	c.t.Helper()
+	c.member(b)
 	delete(c.cut, pairOf(a, b))
 	c.wire(a)
 }
@@ -248,8 +287,9 @@ func (c *Cluster) HealAll() {
 
 // Delay has everything that two nodes send to each other from now on arrive d later.
 func (c *Cluster) Delay(a, b int, d time.Duration) {
-	c.hub.Delay(c.members[a].addr, c.members[b].addr, d)
-	c.hub.Delay(c.members[b].addr, c.members[a].addr, d)
+	c.t.Helper()
+	c.hub.Delay(c.member(a).addr, c.member(b).addr, d)
+	c.hub.Delay(c.member(b).addr, c.member(a).addr, d)
 }
 
 // Pause stops a node, as SIGSTOP does, as far as one process can: nothing that it sends or is sent gets
@@ -257,18 +297,22 @@ func (c *Cluster) Delay(a, b int, d time.Duration) {
 // the lease, as each handler and each of its effects does, waits. A handler that runs goes on until then,
 // and the node's own timers run.
 func (c *Cluster) Pause(i int) {
-	c.members[i].gate.set(false)
+	c.t.Helper()
+	c.member(i).gate.set(false)
 	c.wire(i)
 }
 
 // Resume has a paused node go on: what was kept back arrives.
 func (c *Cluster) Resume(i int) {
-	c.members[i].gate.set(true)
+	c.t.Helper()
+	c.member(i).gate.set(true)
 	c.wire(i)
 }
 
 // wire sets the wires of a node.
 func (c *Cluster) wire(i int) {
+	c.t.Helper()
+	c.member(i)
 	for o := range c.members {
 		if o == i {
 			continue
@@ -288,6 +332,6 @@ func (c *Cluster) AwaitMembers(n int, nodes ...int) {
 		nodes = c.Running()
 	}
 	for _, i := range slices.Sorted(slices.Values(nodes)) {
-		AwaitMembers(c.t, c.members[i].node, n)
+		AwaitMembers(c.t, c.member(i).node, n)
 	}
 }

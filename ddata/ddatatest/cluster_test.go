@@ -234,6 +234,22 @@ func wantText(t *testing.T, fn func(t TB), parts ...string) {
 	}
 }
 
+// A node that the others have removed while it was paused runs no more, and can be started again.
+func TestRemovedNodeIsRestarted(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c := NewCluster(t, 3, nil)
+		c.Pause(2)
+		c.AwaitMembers(2, 0, 1)
+		c.Resume(2)
+		<-c.Node(2).Done()
+		if got := c.Running(); !slices.Equal(got, []int{0, 1}) {
+			t.Errorf("these run: %v", got)
+		}
+		c.Restart(2)
+		c.AwaitMembers(3)
+	})
+}
+
 // What is waited for in vain fails the test, with what was seen last.
 func TestFailures(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
@@ -261,7 +277,11 @@ func TestFailures(t *testing.T) {
 		wantText(t, func(t TB) { (&Cluster{t: t, members: c.members}).Restart(1) }, "node 1 runs")
 		wantText(t, func(t TB) { (&Cluster{t: t, members: c.members}).Replicator(1, "x") }, "node 1", `"x"`)
 		c.Kill(1)
-		wantText(t, func(t TB) { AwaitMembers(t, c.Node(1), 3) }, "closed")
+		wantText(t, func(t TB) { AwaitMembers(t, c.Node(1), 3) }, "could not wait until there are 3", "closed")
+		wantText(t, func(t TB) { (&Cluster{t: t, members: c.members}).Kill(1) }, "node 1 was killed before")
+		wantText(t, func(t TB) { (&Cluster{t: t, members: c.members}).Pause(2) }, "no node 2: 2 were started")
+		wantText(t, func(t TB) { (&Cluster{t: t, members: c.members}).Cut(1, 1) }, "node 1", "itself")
+		wantText(t, func(t TB) { NewCluster(t, 0, nil) }, "a cluster of 0 nodes")
 		wantText(t, func(t TB) {
 			AwaitValue(t, c.Replicator(1, ddata.DefaultRole), names, func(crdt.ORSet[string]) error { return nil })
 		}, "closed")
