@@ -155,6 +155,9 @@ fuzz: ## every fuzz target in turn: make fuzz FUZZTIME=2m
 	  done; done; done
 
 compare: ## what differs between two texts of go run ./bench -text: make compare OLD=a.txt NEW=b.txt
+	@for f in "$(OLD)" "$(NEW)"; do grep -q '^Benchmark' "$$f" || { \
+	  echo "make compare: \"$$f\" is no text of go run ./bench -text: give OLD= and NEW= (-json is for make report)"; \
+	  exit 1; }; done
 	@$(GO) -C bench/benchstat tool benchstat $(abspath $(OLD)) $(abspath $(NEW))
 
 # Short, small and three times: what takes ten minutes shows how the machine scatters, and what costs what.

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -76,6 +80,31 @@ func coterieLine(f results.File, w work) found {
 	return l
 }
 
+const protoModule = "github.com/asynkron/protoactor-go"
+
+// builtWith is the version of a module in this program.
+func builtWith(module string) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == module {
+				return m.Version
+			}
+		}
+	}
+	return "unknown"
+}
+
+var pekkoArtifact = regexp.MustCompile(`<artifactId>pekko-cluster-sharding[^<]*</artifactId>\s*<version>([^<]+)<`)
+
+// pekkoVersion is the version that Maven is told to take.
+func pekkoVersion(root string) string {
+	b, _ := os.ReadFile(filepath.Join(root, "bench", "peers", "pekko", "pom.xml"))
+	if m := pekkoArtifact.FindSubmatch(b); m != nil {
+		return string(m[1])
+	}
+	return "unknown"
+}
+
 // origin says where and of what the rows are, as a comment of the output.
 func (c coterie) origin(ctx context.Context) string {
 	var words []string
@@ -87,5 +116,8 @@ func (c coterie) origin(ctx context.Context) string {
 		}
 		words = append(words, cmd[0]+": "+first)
 	}
+	words = append(words, fmt.Sprintf("protoactor-go: %s; pekko: %s", builtWith(protoModule), pekkoVersion(c.root)),
+		fmt.Sprintf("machine: %s, %d cores; command: go run . %s", cmp.Or(results.Processor(), "unknown"),
+			runtime.NumCPU(), strings.Join(os.Args[1:], " ")))
 	return "# " + time.Now().UTC().Format("2006-01-02 15:04 MST") + "; " + strings.Join(words, "; ")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -64,8 +65,12 @@ func row(b *strings.Builder, columns ...string) {
 	b.WriteString("|\n")
 }
 
-// number has two digits behind the point at most, and a comma between thousands.
+// number has two digits behind the point at most, and a comma between thousands. What is too small for that has three
+// digits that count.
 func number(v float64) string {
+	if v != 0 && math.Abs(v) < 0.1 {
+		return ratio(v)
+	}
 	s := strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
 	whole, part, _ := strings.Cut(s, ".")
 	sign := ""

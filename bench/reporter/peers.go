@@ -96,7 +96,8 @@ func (p peers) write(b *strings.Builder) {
 	}
 	b.WriteString("\n## Peers\n\nMade by `make peers`; bench/peers/doc.go says what each work is, and " +
 		"bench/peers/design.md what is not fair to the peers and to Coterie. A ratio above 1 says that the first " +
-		"named does better, of rates and of costs alike. ")
+		"named does better, of rates and of costs alike. The raw limit writes each message by itself: what sends " +
+		"many together may pass it. ")
 	for _, o := range p.origin {
 		fmt.Fprintf(b, "%s. ", o)
 	}

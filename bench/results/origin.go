@@ -13,7 +13,7 @@ import (
 // originOf looks at this machine, and at the checkout in the working directory.
 func originOf(ctx context.Context) Origin {
 	o := Origin{Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU()}
-	o.CPU = fieldOf("/proc/cpuinfo", "model name")
+	o.CPU = Processor()
 	kilobytes, err := strconv.ParseUint(strings.TrimSuffix(fieldOf("/proc/meminfo", "MemTotal"), " kB"), 10, 64)
 	if err == nil {
 		o.Memory = kilobytes << 10
@@ -28,6 +28,9 @@ func originOf(ctx context.Context) Origin {
 	}
 	return o
 }
+
+// Processor is the name of this machine's processors; empty: it is not known.
+func Processor() string { return fieldOf("/proc/cpuinfo", "model name") }
 
 // fieldOf returns what a file has behind a name and a colon; empty: it has not got it.
 func fieldOf(file, name string) string {

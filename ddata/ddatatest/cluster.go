@@ -141,8 +141,8 @@ func (c *Cluster) Nodes() (all []*ddata.Node) {
 // Len is how many nodes were started.
 func (c *Cluster) Len() int { return len(c.members) }
 
-// Running are the numbers of the nodes that were neither killed nor have left, nor ended by themselves, as one does
-// that the others have removed.
+// Running are the numbers of the nodes that were neither killed nor have left, nor have ended, as one does that
+// the others have removed.
 func (c *Cluster) Running() (all []int) {
 	for i, m := range c.members {
 		if m.runs && !m.ended() {
@@ -181,8 +181,8 @@ func (c *Cluster) Join() (i int) {
 	return i
 }
 
-// Restart starts nodes again that were killed, have left or have ended, at the same addresses, and returns when they are
-// Up. They are other members. Those with a Dir have their durable data. When all nodes of a cluster were
+// Restart starts nodes again that were killed, have left or have ended, at the same addresses, and returns when
+// they are Up. They are other members. Those with a Dir have their durable data. When all nodes of a cluster were
 // killed, a majority of them has to come back at one time: name them in one call.
 func (c *Cluster) Restart(nodes ...int) {
 	c.t.Helper()

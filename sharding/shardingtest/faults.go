@@ -48,6 +48,10 @@ const (
 
 // Faults takes over the hooks of a store. What it is told first holds first.
 func (n *Node) Faults(store Hooked) *Faults {
+	n.t.Helper()
+	if store == nil {
+		n.t.Fatalf("shardingtest: Faults of no store: give it the one that the entity type has")
+	}
 	f := &Faults{n: n}
 	store.Before(f.before)
 	if s, ok := store.(interface {

@@ -135,6 +135,13 @@ func TestFaultThatNeverComes(t *testing.T) {
 	}
 }
 
+func TestFaultsOfNoStore(t *testing.T) {
+	text := textOf(t, func(f *failing) { accounts(f, &memory.Store{}).Faults(nil) })
+	if !contains(text, "Faults of no store") {
+		t.Error(text)
+	}
+}
+
 // A store that does not come back is given up: the entity fails, and goes on when the store does.
 func TestFaultsWithoutEnd(t *testing.T) {
 	both(t, func(t *testing.T) {

@@ -90,6 +90,7 @@ func smallStory() viewer.Page {
 	message(6, story.Lost, "n2", "n1", "2", odder)
 	add(7, story.Record{Node: "n10", Keys: []string{"k1", "k2"}, Text: "update k1\nand k2"})
 	add(8, story.Record{Node: "n10", Keys: []string{"k3"}, Text: "update k3"})
+	message(8, story.Sent, "n10", "n2", "3", "c3") // and no record of its end
 	add(9, story.Record{Kind: story.Resumed, Node: "n2", Text: "RESUME"})
 	add(10, story.Record{Kind: story.Ended, Node: "n2", Text: "END"})
 	add(11, story.Record{Kind: story.Violation, Text: "no entity twice: c1 runs on n1 and on n10"})
@@ -143,10 +144,11 @@ func (x *tab) broken() {
 	}
 }
 
-// arrows looks for the one message that arrives and the one that is lost, between the middles of their lanes.
+// arrows looks for the message that arrives, the one that is lost and the one without an end, between the middles of
+// their lanes.
 func (x *tab) arrows() {
 	x.t.Helper()
-	if n := eval[int](x, `document.querySelectorAll("#art .arrow").length`); n != 2 {
+	if n := eval[int](x, `document.querySelectorAll("#art .arrow").length`); n != 3 {
 		x.t.Errorf("%d arrows", n)
 	}
 	off := eval[float64](x, `(() => {
@@ -164,13 +166,17 @@ func (x *tab) arrows() {
 	if !eval[bool](x, `document.querySelector("#art .arrow.gone[data-from='1'][data-to='0']")`+" !== null") {
 		x.t.Error("no lost message from n2 to n1")
 	}
+	if !eval[bool](x, `document.querySelector("#art .arrow.open[data-from='2'][data-to='1']")`+" !== null") ||
+		eval[int](x, `document.querySelectorAll("#art .cross").length`) != 2 { // of the lost one: its record, and its arrow
+		x.t.Error("the message from n10 to n2 counts as lost")
+	}
 }
 
 // filters looks at one entity, one key, and one node less.
 func (x *tab) filters() {
 	x.t.Helper()
 	x.fill("entity", "Cart/c1")
-	x.until(`document.getElementById("count").value === "10 of 14 records"`)
+	x.until(`document.getElementById("count").value === "10 of 15 records"`)
 	for _, row := range x.rows() {
 		if strings.Contains(row, "cart</b>") || strings.Contains(row, "update") {
 			x.t.Errorf("of another entity: %q", row)
@@ -181,23 +187,23 @@ func (x *tab) filters() {
 		x.t.Errorf("the faults are gone: %q", rows)
 	}
 	x.run(chromedp.Click(chromedp.CSS("#clear")))
-	x.until(`document.getElementById("count").value === "14 records"`)
+	x.until(`document.getElementById("count").value === "15 records"`)
 	eval[bool](x, `document.getElementById("r9").click(), true`)
 	text := x.text("#details")
 	if !strings.Contains(text, "update k1\nand k2") || !strings.Contains(text, "0.007000 s") {
 		x.t.Errorf("the details are %q", text)
 	}
 	eval[bool](x, `[...document.querySelectorAll("#details button")].find(b => b.innerText === "k2").click(), true`)
-	x.until(`document.getElementById("count").value === "9 of 14 records"`)
+	x.until(`document.getElementById("count").value === "9 of 15 records"`)
 	if !eval[bool](x, `document.getElementById("r9") !== null && document.getElementById("r10") === null`) {
 		x.t.Errorf("the rows of k2 are %q", x.rows())
 	}
 	eval[bool](x, `document.querySelector("#heads button[data-lane=n2]").click(), true`)
-	x.until(`document.getElementById("count").value === "5 of 14 records"`)
+	x.until(`document.getElementById("count").value === "5 of 15 records"`)
 	x.fill("words", "no such words")
-	x.until(`document.getElementById("count").value === "1 of 14 records"`) // what broke stays
+	x.until(`document.getElementById("count").value === "1 of 15 records"`) // what broke stays
 	x.run(chromedp.Click(chromedp.CSS("#clear")))
-	x.until(`document.getElementById("count").value === "14 records"`)
+	x.until(`document.getElementById("count").value === "15 records"`)
 }
 
 // keyboard goes through the story by keys alone.
@@ -225,7 +231,7 @@ func (x *tab) keyboard() {
 	x.key("N")
 	chosen(2)
 	x.key("v")
-	chosen(13)
+	chosen(14)
 	x.key("/")
 	x.fill("words", "") // the driver types what a browser would not
 	x.key("n")
@@ -234,7 +240,7 @@ func (x *tab) keyboard() {
 	}
 	x.key(kb.Escape)
 	x.fill("words", "")
-	x.until(`document.activeElement.id === "list" && document.getElementById("count").value === "14 records"`)
+	x.until(`document.activeElement.id === "list" && document.getElementById("count").value === "15 records"`)
 	if label := eval[string](x, `document.getElementById("r6").getAttribute("aria-label")`); label !=
 		"0.004000 seconds, n10, received from n1: tell c1" {
 		x.t.Errorf("a reader says %q", label)
@@ -338,7 +344,7 @@ func TestLiveStory(t *testing.T) {
 		t.Errorf("%d lanes", n)
 	}
 	for _, way := range [][2]int{{0, 1}, {1, 0}, {0, 2}, {2, 0}} { // questions, and their answers
-		if !eval[bool](x, fmt.Sprintf(`state.arrows.some(a => a[2] === %d && a[3] === %d && !a[4])`, way[0], way[1])) {
+		if !eval[bool](x, fmt.Sprintf(`state.arrows.some(a => a[2] === %d && a[3] === %d && a[4] === "")`, way[0], way[1])) {
 			t.Errorf("no arrow from lane %d to lane %d", way[0], way[1])
 		}
 	}

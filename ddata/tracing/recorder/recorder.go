@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -51,6 +52,9 @@ func New(cfg Config) *Recorder {
 	r := &Recorder{
 		node: cfg.Node[:min(len(cfg.Node), nodeMax)], out: cfg.Out, waiting: make(chan story.Record, cfg.Waiting),
 		now: time.Now, stop: sync.OnceFunc(func() { close(ended) }), stopped: make(chan struct{}),
+	}
+	if cfg.Out == nil {
+		r.err = errors.New("recorder: Config.Out is missing")
 	}
 	r.Record(story.Record{Kind: story.Started, Text: "recording"})
 	go r.run(ended)

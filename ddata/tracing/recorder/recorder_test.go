@@ -258,3 +258,15 @@ func FuzzHeader(f *testing.F) {
 		}
 	})
 }
+
+// Without a place to write to, all is dropped and counted, and Close says why.
+func TestNoOut(t *testing.T) {
+	r := New(Config{Node: "n"})
+	r.Record(story.Record{Kind: story.Note, Text: "x"})
+	if err := r.Close(); err == nil || !strings.Contains(err.Error(), "Config.Out") {
+		t.Errorf("closed with %v", err)
+	}
+	if n := r.Dropped(); n != 2 { // with that of its start
+		t.Errorf("%d records were dropped", n)
+	}
+}

@@ -17,7 +17,7 @@ const state = {
   changes: [],      // of a lane: [record, class of its line from there on]
   shown: [],        // the records that pass the filters, in order
   row: null,        // of a record; -1: it is not shown
-  arrows: [],       // [row, row, lane, lane, lost]
+  arrows: [],       // [row, row, lane, lane, class: "gone" if it was lost, "open" if the story has no end of it]
   buckets: [],      // the arrows that cross some rows
   chosen: -1,       // a record
 };
@@ -119,15 +119,15 @@ function connect() {
     }
     state.arrows.push(arrow);
   };
-  const between = (from, to, a, b, lost) => {
-    if (a && b && a !== b) add([from, to, state.lanes.get(a).n, state.lanes.get(b).n, lost]);
+  const between = (from, to, a, b, end) => {
+    if (a && b && a !== b) add([from, to, state.lanes.get(a).n, state.lanes.get(b).n, end]);
   };
   for (const i of state.shown) {
     const r = records[i], row = state.row[i], [other] = state.other[i] || [];
-    if (r.kind === "sent" && other === undefined) between(row, row + 1, r.node, r.peer, true); // it does not arrive
+    if (r.kind === "sent" && other === undefined) between(row, row + 1, r.node, r.peer, "open");
     if (other === undefined || state.row[other] < 0) continue;
-    if (r.kind === "lost") between(state.row[other], row, r.node, r.peer, true);
-    if (r.kind === "received") between(state.row[other], row, records[other].node, r.node, false);
+    if (r.kind === "lost") between(state.row[other], row, r.node, r.peer, "gone");
+    if (r.kind === "received") between(state.row[other], row, records[other].node, r.node, "");
   }
 }
 
@@ -229,24 +229,24 @@ function mark(kind, x, y) {
 }
 
 // drawArrow draws an arrow from a row and a lane to others. Of one that is very long only its ends are drawn.
-function drawArrow(art, [from, to, a, b, lost], first, last, top) {
+function drawArrow(art, [from, to, a, b, end], first, last, top) {
   const x1 = laneX(a), x2 = laneX(b), y1 = middle(from) - top, y2 = middle(to) - top;
   const chosen = state.chosen >= 0 && (state.row[state.chosen] === from || state.row[state.chosen] === to);
-  const cls = "arrow" + (lost ? " gone" : "") + (chosen ? " chosen" : "");
+  const cls = "arrow" + (end && " " + end) + (chosen ? " chosen" : "");
   const attrs = { class: cls, "data-from": a, "data-to": b, "data-rows": `${from},${to}` };
   if (Math.abs(to - from) > longArrow && !chosen) {
     const dx = (x2 - x1) / 3;
     if (from >= first && from < last) art.push(e("line", { ...attrs, x1, y1, x2: x1 + dx, y2: y1 + 24 }));
     if (to >= first && to < last) art.push(e("line", { ...attrs, x1: x2 - dx, y1: y2 - 24, x2, y2 }));
-  } else if (lost) {
+  } else if (end) {
     const x = x1 + (x2 - x1) * .6, y = y1 + (y2 - y1) * .6;
     art.push(e("line", { ...attrs, x1, y1, x2: x, y2: y }));
-    art.push(e("path", { class: "cross", d: `M${x - 4},${y - 4} l8,8 m0,-8 l-8,8` }));
+    if (end === "gone") art.push(e("path", { class: "cross", d: `M${x - 4},${y - 4} l8,8 m0,-8 l-8,8` }));
     return;
   } else {
     art.push(e("line", { ...attrs, x1, y1, x2, y2 }));
   }
-  if (lost || to < first || to >= last) return;
+  if (end || to < first || to >= last) return;
   const long = Math.hypot(x2 - x1, y2 - y1) || 1, ux = (x2 - x1) / long, uy = (y2 - y1) / long;
   art.push(e("path", { class: "head", d: `M${x2 - ux * 3},${y2 - uy * 3} l${-ux * 9 - uy * 4},${-uy * 9 + ux * 4} l${uy * 8},${-ux * 8} Z` }));
 }

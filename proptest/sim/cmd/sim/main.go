@@ -15,6 +15,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -63,7 +64,13 @@ func main() {
 	if !*defects {
 		plan.Defect = *defect
 	}
-	if err := sim.Validate(plan); err != nil {
+	err := sim.Validate(plan)
+	if *defects && *defect != "" {
+		for _, name := range strings.Split(*defect, ",") {
+			err = errors.Join(err, sim.Validate(options.Plan{Defect: name}))
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
