@@ -1,7 +1,9 @@
 package simtest
 
 import (
+	"encoding/binary"
 	"io"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -51,13 +53,38 @@ func check[M any](t *testing.T, s subject[M]) {
 	})
 }
 
-// fuzz has a fuzzer draw trials.
+// fuzz has a fuzzer draw trials, and shows the smallest of one that fails.
 func fuzz[M any](f *testing.F, s subject[M]) {
-	f.Fuzz(rapid.MakeFuzz(func(r *rapid.T) {
-		if o := s.play(drawn(r, s), nil); o.violation != nil {
-			r.Fatalf("%v\n%v", o.violation, o.story)
-		}
-	}))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		var broken outcome[M]
+		defer func() {
+			if broken.violation != nil {
+				explain(t, s, smallest(s, broken))
+			}
+		}()
+		rapid.MakeFuzz(func(r *rapid.T) {
+			if broken = s.play(drawn(r, s), nil); broken.violation != nil {
+				r.Fatalf("%v", broken.violation)
+			}
+		})(t, drawable(input))
+	})
+}
+
+// fuzzBytes is how much a trial may draw from: a number takes sixteen bytes or more.
+const fuzzBytes = 256 << 10
+
+// drawable makes what a fuzzer has made long enough for a trial. The first bytes are the seed of what follows the
+// others: so each input plays a world, and one that differs in them plays another one. What a fuzzer makes by itself
+// ends in the midst of nearly every trial.
+func drawable(input []byte) []byte {
+	var seed [8]byte
+	n := copy(seed[:], input)
+	more := rand.NewPCG(binary.LittleEndian.Uint64(seed[:]), uint64(n))
+	all := append(make([]byte, 0, len(input)+fuzzBytes), input[n:]...)
+	for len(all) < fuzzBytes {
+		all = binary.LittleEndian.AppendUint64(all, more.Uint64())
+	}
+	return all
 }
 
 // drawn draws a trial as one value, which rapid prints in one line.

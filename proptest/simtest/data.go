@@ -29,8 +29,8 @@ func (d Data[V, T, O]) Check(t *testing.T) {
 }
 
 // Fuzz makes a fuzz target of what Check does. Run it with -fuzzminimizetime 10x: else go test spends most of
-// its time on making inputs smaller that have reached something new. A failure is as small as the fuzzer has
-// made it.
+// its time on making inputs smaller that have reached something new. A failure is made smaller and shown as that of
+// Check is.
 func (d Data[V, T, O]) Fuzz(f *testing.F) { fuzz(f, d.valid(f)) }
 
 func (d Data[V, T, O]) valid(t testing.TB) subject[O] {

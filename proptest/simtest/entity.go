@@ -70,8 +70,8 @@ func (e Entity[M, S]) Check(t *testing.T) {
 }
 
 // Fuzz makes a fuzz target of what Check does. Run it with -fuzzminimizetime 10x: else go test spends most of
-// its time on making inputs smaller that have reached something new. A failure is as small as the fuzzer has
-// made it.
+// its time on making inputs smaller that have reached something new. A failure is made smaller and shown as that of
+// Check is.
 func (e Entity[M, S]) Fuzz(f *testing.F) { fuzz(f, e.valid(f)) }
 
 func (e Entity[M, S]) valid(t testing.TB) subject[M] {

@@ -51,7 +51,9 @@ func without[M any](s subject[M], o outcome[M], i int) (less outcome[M], fails b
 // explain prints the story of a failure, and writes its pages.
 func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 	t.Helper()
-	t.Logf("simtest: %s, after %d steps: %s\n%v", o.violation.Check, o.x.steps(), o.violation.Text, o.story)
+	replay := replayOf(here(), t.Name())
+	t.Logf("simtest: %s, after %d steps: %s\n%v\nreplay: %s",
+		o.violation.Check, o.x.steps(), o.violation.Text, o.story, replay)
 	dir := filepath.Join("testdata", "rapid", fileName(t.Name()))
 	log := story.NewLog(0)
 	if again := s.play(o.x, log); again.story.String() != o.story.String() {
@@ -60,7 +62,7 @@ func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 			"world has left in variables (Entity.Begin empties these).\n%s", parts(o.story.lines, again.story.lines))
 	}
 	page := viewer.Page{
-		Title: t.Name() + ": " + o.violation.Check, Replay: replayOf(t.Name()),
+		Title: t.Name() + ": " + o.violation.Check, Replay: replay,
 		Records: log.Records(), Left: log.Left(),
 	}
 	err := errors.Join(os.MkdirAll(dir, 0o755),
@@ -74,13 +76,24 @@ func explain[M any](t *testing.T, s subject[M], o outcome[M]) {
 	}
 }
 
-// replayOf is the command, for a shell, that runs a test of that name alone.
-func replayOf(name string) string {
+// replayOf is the command, for a shell, that runs a test of that name alone, of the package in a directory.
+func replayOf(dir, name string) string {
 	levels := strings.Split(name, "/")
 	for i, l := range levels {
 		levels[i] = "^" + regexp.QuoteMeta(l) + "$"
 	}
-	return "go test -run '" + strings.ReplaceAll(strings.Join(levels, "/"), "'", `'\''`) + "'"
+	return "go -C " + quoted(dir) + " test -run " + quoted(strings.Join(levels, "/"))
+}
+
+// quoted is a word for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// here is the directory of the package that is tested.
+func here() string {
+	if dir, err := os.Getwd(); err == nil {
+		return dir
+	}
+	return "."
 }
 
 // fileName is what rapid makes of the name of a test for the directory of its failures.

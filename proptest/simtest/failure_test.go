@@ -6,13 +6,13 @@ import "testing"
 // stand beside the file of rapid.
 func TestNamesOfTests(t *testing.T) {
 	for name, want := range map[string][2]string{
-		"TestBag": {"go test -run '^TestBag$'", "TestBag"},
+		"TestBag": {"go -C '/a b' test -run '^TestBag$'", "TestBag"},
 		"TestCases/two_(of_a_kind)": {
-			`go test -run '^TestCases$/^two_\(of_a_kind\)$'`, "TestCases_two__of_a_kind_",
+			`go -C '/a b' test -run '^TestCases$/^two_\(of_a_kind\)$'`, "TestCases_two__of_a_kind_",
 		},
-		"TestCases/it's_a.b": {`go test -run '^TestCases$/^it'\''s_a\.b$'`, "TestCases_it_s_a_b"},
+		"TestCases/it's_a.b": {`go -C '/a b' test -run '^TestCases$/^it'\''s_a\.b$'`, "TestCases_it_s_a_b"},
 	} {
-		if got := replayOf(name); got != want[0] {
+		if got := replayOf("/a b", name); got != want[0] {
 			t.Errorf("%s: %s, want %s", name, got, want[0])
 		}
 		if got := fileName(name); got != want[1] {

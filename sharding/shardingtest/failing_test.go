@@ -83,6 +83,9 @@ func TestRefusedTypes(t *testing.T) {
 		if !contains(text, "invalid entity type", "Shards") {
 			t.Error(text)
 		}
+		if text := textOf(t, func(f *failing) { NewNode(f).Advance(-1) }); !contains(text, "time does not go back") {
+			t.Error(text)
+		}
 		text = textOf(t, func(f *failing) { On(NewNode(f, "x"), sumType(nil, nil)) })
 		if !contains(text, `the role of the type`) {
 			t.Error(text)

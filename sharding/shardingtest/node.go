@@ -96,6 +96,9 @@ func (n *Node) Now() time.Time { return n.time.Now() }
 // restarts after a backoff, passivations. It takes no real time worth the name.
 func (n *Node) Advance(d time.Duration) {
 	n.t.Helper()
+	if d < 0 {
+		n.t.Fatalf("shardingtest: Advance by %v: time does not go back", d)
+	}
 	n.run(func() { n.time.pass(d) })
 }
 
