@@ -216,6 +216,7 @@ var ranks = []rankRow{
 	{"ddata/doc", 20, false, "guides of replicated data and of clusters, and the code that they show"},
 	{"proptest/documents", 0, false, "documents are texts beside the source, and no code of the library"},
 	{"proptest/documents/cmd/documents", 1, false, "a person has the excerpts in documents written anew"},
+	{"proptest/instances", 15, false, "reads what the compiler has left of packages, whatever they are"},
 	{"proptest/settings", 15, false, "reads the source of all settings, and applies their defaults"},
 	{"proptest/settings/cmd/settings", 16, false, "writes the page that a test of settings looks for"},
 	{"proptest/upgrade", 11, false, "processes of two builds run for a test, whatever differs between them"},
