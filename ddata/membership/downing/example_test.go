@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -50,11 +49,11 @@ func ExampleStrategy() {
 	// down-all false false true
 }
 
-// Two nodes and a lease outside of the cluster: the node that has the lease goes on.
+// Two nodes and a lease outside of the cluster: the node that has the lease goes on. Beside ddata.Config.Downing it
+// needs Leases, such as a directory of package locks/file.
 func ExampleLeaseMajority() {
 	s := downing.LeaseMajority{MinorityDelay: 2 * time.Second}
-	cfg := ddata.Config{Downing: s} // with Leases, such as a directory of package locks/file
-	fmt.Println(downing.CheckStrategy(cfg.Downing))
+	fmt.Println(downing.CheckStrategy(s))
 	two := voters(2)
 	fmt.Println(goesOn(s, two, 2), goesOn(s, two, 2, downing.Arbiter), goesOn(s, two, 1, 2))
 	// Output:
