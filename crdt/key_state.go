@@ -34,7 +34,8 @@ type bigKey struct {
 }
 
 // bigOf returns the trees of a key that has some. What a type of this package leads to, the compiler reads for each
-// package that uses the type, and each compiles all generic types in it anew: so these two are not to be seen.
+// package that uses the type, and each compiles all generic types in it anew (proptest/instances counts them): so
+// these two are not to be seen. Signatures of methods are read, too: what takes a tree's cursor is a function.
 func bigOf(k *keyState) *bigKey { return k.big.(*bigKey) }
 
 // siblings are the items at one path but the first, by dot; at least one. They never change.
