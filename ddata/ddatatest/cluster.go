@@ -124,6 +124,14 @@ func (c *Cluster) member(i int) *member {
 	return c.members[i]
 }
 
+// pair is two nodes of the cluster.
+func (c *Cluster) pair(a, b int) pair {
+	c.t.Helper()
+	c.member(a)
+	c.member(b)
+	return pairOf(a, b)
+}
+
 // Node is the latest incarnation of a node.
 func (c *Cluster) Node(i int) *ddata.Node {
 	c.t.Helper()
@@ -253,18 +261,18 @@ func (c *Cluster) Leave(i int) {
 // the sender has given up.
 func (c *Cluster) Cut(a, b int) {
 	c.t.Helper()
-	if c.member(a) == c.member(b) {
+	both := c.pair(a, b)
+	if a == b {
 		c.t.Fatalf("ddatatest: node %d cannot be cut off from itself", a)
 	}
-	c.cut[pairOf(a, b)] = true
+	c.cut[both] = true
 	c.wire(a)
 }
 
 // Heal ends a cut.
 func (c *Cluster) Heal(a, b int) {
 	c.t.Helper()
-	c.member(b)
-	delete(c.cut, pairOf(a, b))
+	delete(c.cut, c.pair(a, b))
 	c.wire(a)
 }
 
@@ -311,8 +319,6 @@ func (c *Cluster) Resume(i int) {
 
 // wire sets the wires of a node.
 func (c *Cluster) wire(i int) {
-	c.t.Helper()
-	c.member(i)
 	for o := range c.members {
 		if o == i {
 			continue

@@ -50,10 +50,7 @@ func (c *Counts) add(t reflect.Type) *kindCount {
 	if len(known) == kindsMax {
 		return &c.other
 	}
-	more := maps.Clone(known)
-	if more == nil {
-		more = map[reflect.Type]*kindCount{}
-	}
+	more := maps.Collect(maps.All(known))
 	more[t] = &kindCount{name: kindOf(t)}
 	c.of.Store(&more)
 	return more[t]

@@ -22,9 +22,8 @@ type Instance struct {
 	Through string // the type that leads to it at first, with the fields and methods on the way
 }
 
-// Of returns the instances that a type of a package leads to, those with the most methods first. It asks the go
-// command for what the compiler has left of the package.
-func Of(ctx context.Context, pkg, name string) ([]Instance, error) {
+// Load returns the types of a package. It asks the go command for what the compiler has left of it.
+func Load(ctx context.Context, pkg string) (*types.Package, error) {
 	list := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}", pkg)
 	out, err := list.Output()
 	if err != nil {
@@ -35,15 +34,16 @@ func Of(ctx context.Context, pkg, name string) ([]Instance, error) {
 		path, file, _ := strings.Cut(strings.TrimSpace(line), "=")
 		files[path] = file
 	}
-	p, err := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
 		return os.Open(files[path])
 	}).Import(pkg)
-	if err != nil {
-		return nil, err
-	}
+}
+
+// Of returns the instances that a type of a package leads to, those with the most methods first.
+func Of(p *types.Package, name string) ([]Instance, error) {
 	o := p.Scope().Lookup(name)
 	if o == nil {
-		return nil, fmt.Errorf("%s has no %s", pkg, name)
+		return nil, fmt.Errorf("%s has no %s", p.Path(), name)
 	}
 	s := search{seen: map[types.Type]bool{}, counted: map[string]bool{}, found: map[string]Instance{}}
 	s.add(o.Type(), name)

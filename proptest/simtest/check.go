@@ -35,6 +35,19 @@ type subject[M any] interface {
 // check plays random trials, and shows the smallest that fails.
 func check[M any](t *testing.T, s subject[M]) {
 	t.Helper()
+	play(t, s, func(prop func(*rapid.T)) { rapid.Check(t, prop) })
+}
+
+// fuzz has a fuzzer draw trials, and shows the smallest of one that fails.
+func fuzz[M any](f *testing.F, s subject[M]) {
+	f.Fuzz(func(t *testing.T, input []byte) {
+		play(t, s, func(prop func(*rapid.T)) { rapid.MakeFuzz(prop)(t, drawable(input)) })
+	})
+}
+
+// play has draw play trials, and shows what fails.
+func play[M any](t *testing.T, s subject[M], draw func(prop func(*rapid.T))) {
+	t.Helper()
 	var broken outcome[M] // the last one: rapid ends with the smallest
 	var all tally
 	defer func() {
@@ -43,30 +56,13 @@ func check[M any](t *testing.T, s subject[M]) {
 			explain(t, s, smallest(s, broken))
 		}
 	}()
-	rapid.Check(t, func(r *rapid.T) {
+	draw(func(r *rapid.T) {
 		o := s.play(drawn(r, s), nil)
 		all.add(o.tally)
 		if o.violation != nil {
 			broken = o
 			r.Fatalf("%v", o.violation)
 		}
-	})
-}
-
-// fuzz has a fuzzer draw trials, and shows the smallest of one that fails.
-func fuzz[M any](f *testing.F, s subject[M]) {
-	f.Fuzz(func(t *testing.T, input []byte) {
-		var broken outcome[M]
-		defer func() {
-			if broken.violation != nil {
-				explain(t, s, smallest(s, broken))
-			}
-		}()
-		rapid.MakeFuzz(func(r *rapid.T) {
-			if broken = s.play(drawn(r, s), nil); broken.violation != nil {
-				r.Fatalf("%v", broken.violation)
-			}
-		})(t, drawable(input))
 	})
 }
 

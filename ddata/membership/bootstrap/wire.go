@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"math"
-	"slices"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/format"
@@ -21,12 +20,12 @@ const (
 	contactFields = 2
 )
 
-// ProbeBytes is how long a probe is, usually.
+// ProbeBytes is how long a probe is, usually: what it is appended to should have room for that.
 const ProbeBytes = 512
 
 // Append appends the encoding of the probe.
 func (p Probe) Append(dst []byte) []byte {
-	dst = cbor.AppendMap(slices.Grow(dst, ProbeBytes), probeKeys+count(p.Ended)+count(p.Clean != 0))
+	dst = cbor.AppendMap(dst, probeKeys+count(p.Ended)+count(p.Clean != 0))
 	dst = cbor.AppendText(key(dst, 1), p.Name)
 	dst = cbor.AppendList(key(dst, 2), p.Settings, appendSetting)
 	dst = view.AppendTexts(key(dst, 3), p.Durable)

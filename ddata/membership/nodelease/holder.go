@@ -142,11 +142,9 @@ func (h *Holder) Take(s Scene, from view.UID, sent time.Time, wall int64, arbite
 	if got.until.After(was.until) {
 		h.grants.set(from, got)
 	}
-	prolongs := arbiter && got.until.After(h.arbiter.until)
-	if prolongs {
-		h.arbiter = got
-	} else {
-		prolongs = h.prolongs(s, was.until, got)
+	prolongs := h.prolongs(s, was.until, got)
+	if arbiter && got.until.After(h.arbiter.until) {
+		h.arbiter, prolongs = got, true
 	}
 	h.counted = h.counted && !prolongs && h.frozen.Equal(s.Frozen) && !h.movesWall(was, got)
 	return prolongs

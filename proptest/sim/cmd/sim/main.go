@@ -15,7 +15,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -64,11 +63,13 @@ func main() {
 	if !*defects {
 		plan.Defect = *defect
 	}
+	hunted := planted.Names()
+	if *defect != "" {
+		hunted = strings.Split(*defect, ",")
+	}
 	err := sim.Validate(plan)
-	if *defects && *defect != "" {
-		for _, name := range strings.Split(*defect, ",") {
-			err = errors.Join(err, sim.Validate(options.Plan{Defect: name}))
-		}
+	for _, name := range hunted {
+		err = cmp.Or(err, sim.Validate(options.Plan{Defect: name}))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -77,7 +78,7 @@ func main() {
 	ok := true
 	switch {
 	case *defects:
-		ok = huntAll(*defect, *most, *workers)
+		ok = huntAll(hunted, *most, *workers)
 	case *seeds > 0:
 		ok = many(sim.Batch{First: *from, Seeds: *seeds, Workers: *workers, Plan: plan}, *stats)
 	default:
@@ -137,12 +138,8 @@ func one(seed uint64, plan options.Plan, w watching) bool {
 	return r.Violation == nil && again.Hash == r.Hash
 }
 
-func huntAll(only string, most uint64, workers int) bool {
+func huntAll(names []string, most uint64, workers int) bool {
 	ok := true
-	names := planted.Names()
-	if only != "" {
-		names = strings.Split(only, ",")
-	}
 	for _, name := range names {
 		began := time.Now()
 		n, r, caught := sim.HuntDefect(name, most, workers)
