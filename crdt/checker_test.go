@@ -174,7 +174,8 @@ var corruptions = map[string]func(s *Store){
 		}
 	},
 	"log twice":     func(s *Store) { s.log.places.Push(*s.log.lastOne()) },
-	"group":         func(s *Store) { ol := s.log.origins[0]; ol.refs.At(ol.refs.Len()-1).first++ },
+	"group twice":   func(s *Store) { s.log.again() },
+	"group":         func(s *Store) { ol := s.log.origins[0]; ol.runs.At(ol.runs.Len()-1).First++ },
 	"clock of more": func(s *Store) { s.changing(); s.clock.Add(Dot{Origin: 8, Seq: 8}) },
 }
 
@@ -194,6 +195,14 @@ func (l *eventLog) lastOne() *logged {
 		i--
 	}
 	return l.places.At(i)
+}
+
+// again enters the last group once more, which has one event.
+func (l *eventLog) again() {
+	p := *l.lastOne()
+	p.of.runs.Add(l.end(), p.item.Dot.Seq, 1)
+	l.places.Push(p)
+	l.events, l.bytes = l.events+int(p.n), l.bytes+int(p.bytes)
 }
 
 // spoiltOld are the corruptions of an event of the log that the last check has found right.
@@ -250,14 +259,14 @@ func TestCheckerFindsALostEvent(t *testing.T) {
 	for name, spoil := range map[string]func(l *eventLog, ol *originLog){
 		"no floor": lose,
 		"no cut": func(l *eventLog, ol *originLog) {
-			r := ol.refs.At(0)
-			l.floor.AddRange(ol.origin, r.first, r.last())
+			first, last := l.front(ol)
+			l.floor.AddRange(ol.origin, first, last)
 		},
 		"another's floor": func(l *eventLog, ol *originLog) {
 			lose(l, ol)
 			for _, other := range l.origins {
-				if r := other.refs.At(0); other != ol {
-					l.floor.AddRange(other.origin, r.first, r.last())
+				if first, last := l.front(other); other != ol {
+					l.floor.AddRange(other.origin, first, last)
 				}
 			}
 		},

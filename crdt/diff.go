@@ -15,10 +15,10 @@ import (
 // walks over both.
 func Diff(before, now Reader) iter.Seq2[*Item, bool] {
 	return func(yield func(*Item, bool) bool) {
-		switch whole := before.prefix == now.prefix && !before.hides && !now.hides; {
+		switch whole := before.prefix() == now.prefix() && !before.hides() && !now.hides(); {
 		case whole && before.ks == now.ks:
 		case whole && before.ks.large() && now.ks.large():
-			diffTrees(bigOf(before.ks.more), bigOf(now.ks.more), before.prefix, yield)
+			diffTrees(bigOf(before.ks.more), bigOf(now.ks.more), before.prefix(), yield)
 		default:
 			diffItems(slices.Collect(before.Items("")), slices.Collect(now.Items("")), yield)
 		}

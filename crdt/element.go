@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/crdt/form"
 )
 
 // Elements of sets and keys of maps become parts of paths:
@@ -19,46 +20,10 @@ import (
 //	arrays of bytes                   their bytes
 //	all else that is comparable       core-deterministic CBOR
 //
-// A type has a codec of its own when it implements encoding.BinaryMarshaler and its pointer
-// encoding.BinaryUnmarshaler. Two elements are one when their bytes are: of numbers that are equal
-// and differ in their encoding, 0.0 and -0.0, a set can hold both.
+// Package form says when a type has a codec of its own. Two elements are one when their bytes are: of numbers that are
+// equal and differ in their encoding, 0.0 and -0.0, a set can hold both.
 
 const signBit = 1 << 63
-
-// elementForm says which of the forms above the elements of a type take.
-type elementForm byte
-
-const (
-	formCBOR elementForm = iota
-	formOwn
-	formString
-	formInt
-	formUint
-	formBool
-	formBytes
-)
-
-func formOf[E comparable]() elementForm {
-	if _, ok := any((*E)(nil)).(encoding.BinaryUnmarshaler); ok {
-		if _, ok := any((*E)(nil)).(encoding.BinaryMarshaler); ok {
-			return formOwn
-		}
-	}
-	t := reflect.TypeFor[E]()
-	switch k := t.Kind(); {
-	case k == reflect.String:
-		return formString
-	case k >= reflect.Int && k <= reflect.Int64:
-		return formInt
-	case k >= reflect.Uint && k <= reflect.Uintptr:
-		return formUint
-	case k == reflect.Bool:
-		return formBool
-	case k == reflect.Array && t.Elem().Kind() == reflect.Uint8:
-		return formBytes
-	}
-	return formCBOR
-}
 
 // AppendElement appends the path form of e. An element that would not come back equal (a pointer,
 // an unexported field, a NaN) is ErrElement.
@@ -66,21 +31,21 @@ func AppendElement[E comparable](dst []byte, e E) ([]byte, error) {
 	if s, ok := any(e).(string); ok {
 		return append(dst, s...), nil
 	}
-	switch formOf[E]() {
-	case formOwn:
+	switch form.Of[E]() {
+	case form.Own:
 		return appendOwn(dst, e)
-	case formString:
+	case form.String:
 		return append(dst, reflect.ValueOf(e).String()...), nil
-	case formInt:
+	case form.Int:
 		return binary.BigEndian.AppendUint64(dst, uint64(reflect.ValueOf(e).Int())^signBit), nil
-	case formUint:
+	case form.Uint:
 		return binary.BigEndian.AppendUint64(dst, reflect.ValueOf(e).Uint()), nil
-	case formBool:
+	case form.Bool:
 		if reflect.ValueOf(e).Bool() {
 			return append(dst, 1), nil
 		}
 		return append(dst, 0), nil
-	case formBytes:
+	case form.Bytes:
 		return appendArray(dst, e), nil
 	}
 	b, err := cbor.Values.Append(nil, e)
@@ -117,30 +82,30 @@ func DecodeElement[E comparable](s string) (e E, err error) {
 
 func decodeReflected[E comparable](s string) (e E, err error) {
 	v := reflect.ValueOf(&e).Elem()
-	form := formOf[E]()
-	if w := formWidth(form, v.Type()); w > 0 && len(s) != w {
+	f := form.Of[E]()
+	if w := f.Width(v.Type()); w > 0 && len(s) != w {
 		return e, fmt.Errorf("%w: %q (%d bytes) is no %T (%d)", ErrDecode, s, len(s), e, w)
 	}
 	ok := true
-	switch form {
-	case formOwn:
+	switch f {
+	case form.Own:
 		err = unmarshalOwn(any(&e).(encoding.BinaryUnmarshaler), s)
-	case formString:
+	case form.String:
 		v.SetString(s)
-	case formInt:
+	case form.Int:
 		n := int64(binary.BigEndian.Uint64([]byte(s)) ^ signBit)
 		if ok = !v.OverflowInt(n); ok {
 			v.SetInt(n)
 		}
-	case formUint:
+	case form.Uint:
 		n := binary.BigEndian.Uint64([]byte(s))
 		if ok = !v.OverflowUint(n); ok {
 			v.SetUint(n)
 		}
-	case formBool:
+	case form.Bool:
 		ok = s[0] <= 1
 		v.SetBool(s[0] == 1)
-	case formBytes:
+	case form.Bytes:
 		ok = len(s) == v.Len()
 		reflect.Copy(v, reflect.ValueOf(s))
 	default:
@@ -159,19 +124,6 @@ func decodeReflected[E comparable](s string) (e E, err error) {
 func unmarshalOwn(e encoding.BinaryUnmarshaler, s string) (err error) {
 	defer guardDecoder(&err)
 	return e.UnmarshalBinary([]byte(s))
-}
-
-// formWidth returns how many bytes every element of a form takes, 0 when that differs.
-func formWidth(f elementForm, t reflect.Type) int {
-	switch f {
-	case formInt, formUint:
-		return 8
-	case formBool:
-		return 1
-	case formBytes:
-		return t.Len()
-	}
-	return 0
 }
 
 // ElementPath returns the path of e in a type of the given kind: kind ‖ element.

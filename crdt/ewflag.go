@@ -19,24 +19,24 @@ func (EWFlag) View(r Reader) (EWFlag, error) {
 }
 
 // Mutator returns the flag's mutator.
-func (EWFlag) Mutator(tx *Tx) *EWFlagTx { return &EWFlagTx{tx: tx} }
+func (EWFlag) Mutator(tx *Tx) *EWFlagTx { return (*EWFlagTx)(tx) }
 
 // Enabled reports whether the flag is on.
 func (f EWFlag) Enabled() bool { return f.on }
 
 // EWFlagTx changes a flag within an Update. Its reads see its writes.
-type EWFlagTx struct{ tx *Tx }
+type EWFlagTx Tx
 
 // Enable switches the flag on. It makes a new event also when the flag is on: it wins over a
 // concurrent Disable.
-func (f *EWFlagTx) Enable() error { return f.tx.Replace(KindEWFlag.Path(), "") }
+func (f *EWFlagTx) Enable() error { return (*Tx)(f).Replace(KindEWFlag.Path(), "") }
 
 // Disable switches the flag off; it does nothing when it is off. An Enable that this replica has
 // not seen yet survives.
 func (f *EWFlagTx) Disable() error {
-	_, err := f.tx.Remove(KindEWFlag.Path())
+	_, err := (*Tx)(f).Remove(KindEWFlag.Path())
 	return err
 }
 
 // Enabled reports whether the flag is on.
-func (f *EWFlagTx) Enabled() bool { return f.tx.Has(KindEWFlag.Path()) }
+func (f *EWFlagTx) Enabled() bool { return (*Tx)(f).Has(KindEWFlag.Path()) }

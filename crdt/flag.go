@@ -18,17 +18,17 @@ func (Flag) View(r Reader) (Flag, error) {
 }
 
 // Mutator returns the flag's mutator.
-func (Flag) Mutator(tx *Tx) *FlagTx { return &FlagTx{tx: tx} }
+func (Flag) Mutator(tx *Tx) *FlagTx { return (*FlagTx)(tx) }
 
 // Enabled reports whether the flag is on.
 func (f Flag) Enabled() bool { return f.on }
 
 // FlagTx changes a flag within an Update. Its reads see its writes.
-type FlagTx struct{ tx *Tx }
+type FlagTx Tx
 
 // Enable switches the flag on. It makes a new event also when the flag is on, which wins over a
 // concurrent removal of the flag. A caller that enables again and again should ask Enabled first.
-func (f *FlagTx) Enable() error { return f.tx.Replace(KindFlag.Path(), "") }
+func (f *FlagTx) Enable() error { return (*Tx)(f).Replace(KindFlag.Path(), "") }
 
 // Enabled reports whether the flag is on.
-func (f *FlagTx) Enabled() bool { return f.tx.Has(KindFlag.Path()) }
+func (f *FlagTx) Enabled() bool { return (*Tx)(f).Has(KindFlag.Path()) }

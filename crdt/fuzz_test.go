@@ -134,7 +134,7 @@ func fuzzMutator[V Value[V, T], T any](t *testing.T, donor *Store, fn func(T) er
 		_, readable = ViewOf[V](r.Store().View("k"))
 	}
 	// what is hidden counts for the kind only beside what is shown
-	if err == nil && readable != nil && !r.Store().View("k").hides {
+	if err == nil && readable != nil && !r.Store().View("k").hides() {
 		t.Fatalf("%T was written to, and can not be read: %v", *new(V), readable)
 	}
 	if err := r.Store().Check(); err != nil {

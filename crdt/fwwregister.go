@@ -34,7 +34,7 @@ func (FWWRegister[V]) View(r Reader) (f FWWRegister[V], err error) {
 }
 
 // Mutator returns the register's mutator.
-func (FWWRegister[V]) Mutator(tx *Tx) *FWWRegisterTx[V] { return &FWWRegisterTx[V]{tx: tx} }
+func (FWWRegister[V]) Mutator(tx *Tx) *FWWRegisterTx[V] { return (*FWWRegisterTx[V])(tx) }
 
 // Get returns the value; ok is false when none is set.
 func (f FWWRegister[V]) Get() (v V, ok bool) { return f.value, f.set }
@@ -43,27 +43,27 @@ func (f FWWRegister[V]) Get() (v V, ok bool) { return f.value, f.set }
 func (f FWWRegister[V]) At() (v V, ts Timestamp, ok bool) { return f.value, f.ts, f.set }
 
 // FWWRegisterTx changes a register within an Update. Its reads see its writes.
-type FWWRegisterTx[V any] struct{ tx *Tx }
+type FWWRegisterTx[V any] Tx
 
 // Put sets the value if none is observed, at the wall time. It returns false, and changes nothing,
 // when there is one.
 func (f *FWWRegisterTx[V]) Put(v V) (bool, error) {
-	if _, taken := winner(f.tx.peek(), KindFWWRegister.Path(), firstWins); taken {
-		return false, f.tx.Err()
+	if _, taken := winner((*Tx)(f).peek(), KindFWWRegister.Path(), firstWins); taken {
+		return false, (*Tx)(f).Err()
 	}
-	return true, putWrite(f.tx, KindFWWRegister.Path(), v, Timestamp{}.Next(f.tx.wall))
+	return true, putWrite((*Tx)(f), KindFWWRegister.Path(), v, Timestamp{}.Next((*Tx)(f).wall))
 }
 
 // PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, unless
 // it is before every observed write.
 func (f *FWWRegisterTx[V]) PutAt(v V, ts Timestamp) (bool, error) {
-	return putAt(f.tx, KindFWWRegister.Path(), v, ts, firstWins)
+	return putAt((*Tx)(f), KindFWWRegister.Path(), v, ts, firstWins)
 }
 
 // Remove unsets the value, so that a put can win again. A write that this replica has not seen yet
 // survives, whatever its timestamp.
 func (f *FWWRegisterTx[V]) Remove() error {
-	_, err := f.tx.Remove(KindFWWRegister.Path())
+	_, err := (*Tx)(f).Remove(KindFWWRegister.Path())
 	return err
 }
 
@@ -75,5 +75,5 @@ func (f *FWWRegisterTx[V]) Get() (v V, ok bool) {
 
 // At returns the value and its timestamp; ok is false when none is set.
 func (f *FWWRegisterTx[V]) At() (v V, ts Timestamp, ok bool) {
-	return readWinner[V](f.tx.peek(), KindFWWRegister.Path(), firstWins)
+	return readWinner[V]((*Tx)(f).peek(), KindFWWRegister.Path(), firstWins)
 }

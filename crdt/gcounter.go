@@ -36,7 +36,7 @@ func (GCounter) View(r Reader) (GCounter, error) {
 func (c GCounter) Value() uint64 { return c.value }
 
 // Mutator returns the counter's mutator.
-func (GCounter) Mutator(tx *Tx) *GCounterTx { return &GCounterTx{tx: tx} }
+func (GCounter) Mutator(tx *Tx) *GCounterTx { return (*GCounterTx)(tx) }
 
 // sumCounts adds up the counts.
 func sumCounts(r Reader) (sum uint64, err error) {
@@ -76,29 +76,29 @@ func decodeCount(s string) (n uint64, ok bool) {
 }
 
 // GCounterTx changes a counter within an Update. Its reads see its writes.
-type GCounterTx struct{ tx *Tx }
+type GCounterTx Tx
 
 // Increment adds n; 0 changes nothing. A value beyond 64 bits is ErrOverflow and changes nothing;
 // two replicas that count at once may still go beyond.
 func (c *GCounterTx) Increment(n uint64) error {
 	if n == 0 {
-		return c.tx.Err()
+		return (*Tx)(c).Err()
 	}
 	sum, err := c.Value()
 	if err != nil {
 		return err
 	}
 	if _, carry := bits.Add64(sum, n, 0); carry != 0 {
-		return fmt.Errorf("%w: key %q: %d + %d", ErrOverflow, c.tx.key, sum, n)
+		return fmt.Errorf("%w: key %q: %d + %d", ErrOverflow, (*Tx)(c).key, sum, n)
 	}
-	path := c.tx.countPath(KindGCounter.Path())
+	path := (*Tx)(c).countPath(KindGCounter.Path())
 	own := uint64(0)
-	c.tx.peek().each(path, func(it *Item) bool {
+	(*Tx)(c).peek().each(path, func(it *Item) bool {
 		old, _ := decodeCount(it.Payload)
 		own += old
 		return true
 	})
-	return c.tx.Replace(path, string(appendCount(nil, own+n)))
+	return (*Tx)(c).Replace(path, string(appendCount(nil, own+n)))
 }
 
 // countPath returns the path below prefix at which the own origin keeps its count. Counters share the
@@ -112,4 +112,4 @@ func (t *Tx) countPath(prefix string) string {
 }
 
 // Value returns the sum.
-func (c *GCounterTx) Value() (uint64, error) { return sumCounts(c.tx.peek()) }
+func (c *GCounterTx) Value() (uint64, error) { return sumCounts((*Tx)(c).peek()) }

@@ -20,7 +20,7 @@ func (GSet[E]) View(r Reader) (GSet[E], error) {
 }
 
 // Mutator returns the set's mutator.
-func (GSet[E]) Mutator(tx *Tx) *GSetTx[E] { return &GSetTx[E]{tx: tx} }
+func (GSet[E]) Mutator(tx *Tx) *GSetTx[E] { return (*GSetTx[E])(tx) }
 
 // Contains reports whether e is in the set.
 func (s GSet[E]) Contains(e E) bool {
@@ -36,7 +36,7 @@ func (s GSet[E]) Len() int { return s.r.Paths() }
 func (s GSet[E]) All() iter.Seq[E] { return elementsOf[E](s.r, KindGSet) }
 
 // GSetTx changes a set within an Update. Its reads see its writes.
-type GSetTx[E comparable] struct{ tx *Tx }
+type GSetTx[E comparable] Tx
 
 // Add puts e into the set. It makes a new event also when e is there, which wins over a concurrent
 // removal of the whole set. A caller that adds the same elements again and again should ask
@@ -46,14 +46,14 @@ func (s *GSetTx[E]) Add(e E) error {
 	if err != nil {
 		return err
 	}
-	return s.tx.Replace(path, "")
+	return (*Tx)(s).Replace(path, "")
 }
 
 // Contains reports whether e is in the set.
-func (s *GSetTx[E]) Contains(e E) bool { return GSet[E]{r: s.tx.peek()}.Contains(e) }
+func (s *GSetTx[E]) Contains(e E) bool { return GSet[E]{r: (*Tx)(s).peek()}.Contains(e) }
 
 // Len counts the elements.
-func (s *GSetTx[E]) Len() int { return s.tx.peek().Paths() }
+func (s *GSetTx[E]) Len() int { return (*Tx)(s).peek().Paths() }
 
 // All yields the elements as they are when the walk begins.
-func (s *GSetTx[E]) All() iter.Seq[E] { return GSet[E]{r: s.tx.Reader()}.All() }
+func (s *GSetTx[E]) All() iter.Seq[E] { return GSet[E]{r: (*Tx)(s).Reader()}.All() }

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
-	"github.com/coterie-go/coterie/crdt/dots"
 	"github.com/coterie-go/coterie/crdt/ring"
+	"github.com/coterie-go/coterie/crdt/runs"
 )
 
 // eventLog keeps groups in the order in which this replica applied them. It keeps their payloads until they are
@@ -34,6 +33,8 @@ type logged struct {
 	of      *originLog // of its origin
 	removed Dot        // the one dot that it removes; zero: none, or several
 	several *[]Dot     // that it removes; nil: one at most
+	n       int32      // how many events its group has, if it is the first of them; else less 0 by those before it
+	bytes   uint32     // of the group, estimated, if it is the first
 }
 
 // bare reports whether the item may stand for an event that puts nothing: it is new, or was removed by the event.
@@ -53,49 +54,49 @@ func (p *logged) event(d Dot) Event {
 	return e
 }
 
-// originLog is the places of one origin's groups, by position.
+// originLog is where the events of one origin stand.
 type originLog struct {
 	origin Origin
-	refs   ring.Ring[logRef]
-	sorted bool // refs are in order of seq too: their origin's events came in order
+	runs   runs.List
 }
-
-// logRef is the places of one group and its seqs.
-type logRef struct {
-	pos   uint64 // of its first event
-	first uint64
-	top   uint64 // the highest last up to here
-	n     int32  // events of the group
-	bytes int32  // of the group, estimated
-}
-
-func (r *logRef) last() uint64 { return r.first + uint64(r.n) - 1 }
 
 func (l *eventLog) find(o Origin) (int, bool) {
 	return slices.BinarySearchFunc(l.origins, o, func(ol *originLog, o Origin) int { return cmp.Compare(ol.origin, o) })
 }
 
-// open begins a group, whose events add takes in order.
-func (l *eventLog) open(g Group, size int) *originLog {
-	o := g[0].Dot.Origin
+// of returns the places of an origin, mostly that of the last event.
+func (l *eventLog) of(o Origin) *originLog {
+	if n := l.places.Len(); n > 0 {
+		if last := l.places.At(n - 1); last.item != nil && last.of.origin == o {
+			return last.of
+		}
+	}
 	i, ok := l.find(o)
 	if !ok {
-		l.origins = slices.Insert(l.origins, i, &originLog{origin: o, sorted: true})
+		l.origins = slices.Insert(l.origins, i, &originLog{origin: o})
 	}
-	ol := l.origins[i]
-	ol.add(logRef{pos: l.start + uint64(l.places.Len()), first: g[0].Dot.Seq, n: int32(len(g)), bytes: int32(size)})
+	return l.origins[i]
+}
+
+// open begins a group, whose events add takes in order.
+func (l *eventLog) open(g Group, size int) *originLog {
+	ol := l.of(g[0].Dot.Origin)
+	ol.runs.Add(l.end(), g[0].Dot.Seq, uint32(len(g)))
 	l.events += len(g)
 	l.bytes += size
 	return ol
 }
 
+// end is the position of the next event.
+func (l *eventLog) end() uint64 { return l.start + uint64(l.places.Len()) }
+
 // add enters the next event of the group that open has begun. it is what the event has put; of one that puts nothing,
 // what it has removed, or nil.
-func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
+func (l *eventLog) add(p logged, e *Event, it *Item) {
 	if !e.Puts && (it == nil || it.Payload != "" || it.Path != e.Path || it.Key != e.Key) {
 		it = &Item{Key: e.Key, Path: e.Path} // a payload would be kept for nothing
 	}
-	p := logged{item: it, of: ol}
+	p.item = it
 	if n := len(e.Removes); n == 1 {
 		p.removed = e.Removes[0]
 	} else if n > 1 {
@@ -104,24 +105,23 @@ func (l *eventLog) add(ol *originLog, e *Event, it *Item) {
 	l.places.Push(p)
 }
 
-func (ol *originLog) add(r logRef) {
-	r.top = r.last()
-	if n := ol.refs.Len(); n > 0 {
-		top := ol.refs.At(n - 1).top
-		ol.sorted = ol.sorted && r.first > top
-		r.top = max(r.top, top)
-	}
-	ol.refs.Push(r)
-}
-
 // at returns the place at a position.
 func (l *eventLog) at(pos uint64) *logged { return l.places.At(int(pos - l.start)) }
 
-// group appends the group of one origin at its places to dst.
-func (l *eventLog) group(dst Group, ol *originLog, r *logRef) Group {
-	dst = slices.Grow(dst, int(r.n))
-	for i := range uint64(r.n) {
-		dst = append(dst, l.at(r.pos+i).event(Dot{Origin: ol.origin, Seq: r.first + i}))
+// Group implements runs.Groups.
+func (l *eventLog) Group(pos uint64) (events, before uint64) {
+	if n := l.at(pos).n; n < 0 {
+		before = uint64(-n)
+	}
+	return uint64(l.at(pos - before).n), before
+}
+
+// group appends the group of one origin that begins at a position, with the seq of its first event, to dst.
+func (l *eventLog) group(dst Group, ol *originLog, pos, first uint64) Group {
+	n := int(l.at(pos).n)
+	dst = slices.Grow(dst, n)
+	for i := range uint64(n) {
+		dst = append(dst, l.at(pos+i).event(Dot{Origin: ol.origin, Seq: first + i}))
 	}
 	return dst
 }
@@ -137,7 +137,7 @@ func (l *eventLog) advance() {
 // settle drops the trimmed front and the origins that have nothing left.
 func (l *eventLog) settle() {
 	l.advance()
-	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.refs.Len() == 0 })
+	l.origins = slices.DeleteFunc(l.origins, func(ol *originLog) bool { return ol.runs.Len() == 0 })
 }
 
 // size estimates the encoded length of a group.
@@ -159,8 +159,9 @@ func (l *eventLog) push(g Group, apply func(*Event) *Item) {
 	size := min(g.size(), math.MaxInt32)
 	l.shrink(l.eventsMax-len(g), l.bytesMax-size)
 	ol := l.open(g, size)
-	for i := range g {
-		l.add(ol, &g[i], apply(&g[i]))
+	for i, p := 0, (logged{of: ol, n: int32(len(g)), bytes: uint32(size)}); i < len(g); i++ {
+		l.add(p, &g[i], apply(&g[i]))
+		p.n, p.bytes = int32(-i-1), 0
 	}
 	l.shrink(l.eventsMax, l.bytesMax) // it may be too large by itself
 }
@@ -174,7 +175,7 @@ func (l *eventLog) shrink(events, bytes int) {
 	for l.advance(); l.places.Len() > 0 && (l.events > events || l.bytes > bytes || l.places.Len() > l.eventsMax); {
 		of := l.places.At(0).of
 		l.forget(of)
-		emptied = emptied || of.refs.Len() == 0
+		emptied = emptied || of.runs.Len() == 0
 		l.advance()
 	}
 	if emptied {
@@ -184,18 +185,27 @@ func (l *eventLog) shrink(events, bytes int) {
 
 // forget takes the first group of one origin out of the log: the floor rises over it.
 func (l *eventLog) forget(ol *originLog) {
-	r := ol.refs.Pop()
-	for i := range uint64(r.n) {
-		if r.pos+i == l.start {
+	r := ol.runs.At(0)
+	pos, first := r.Pos, r.First
+	n, bytes := l.at(pos).n, l.at(pos).bytes
+	for end := pos + uint64(n); pos < end; pos++ {
+		if pos == l.start {
 			l.places.Pop()
 			l.start++
 		} else {
-			*l.at(r.pos + i) = logged{}
+			*l.at(pos) = logged{}
 		}
 	}
-	l.events -= int(r.n)
-	l.bytes -= int(r.bytes)
-	l.floor.AddRange(ol.origin, r.first, r.last())
+	ol.runs.Take(uint32(n))
+	l.events -= int(n)
+	l.bytes -= int(bytes)
+	l.floor.AddRange(ol.origin, first, first+uint64(n)-1)
+}
+
+// front is the seqs of the first group of one origin.
+func (l *eventLog) front(ol *originLog) (first, last uint64) {
+	r := ol.runs.At(0)
+	return r.First, r.First + uint64(l.at(r.Pos).n) - 1
 }
 
 // trim drops the groups whose dots all of the clocks contain.
@@ -205,8 +215,12 @@ func (l *eventLog) trim(has []*Clock) {
 		for _, c := range has {
 			known = min(known, c.Row(ol.origin).Base())
 		}
-		lacks := func(c *Clock) bool { return !c.Row(ol.origin).HasRange(ol.refs.At(0).first, ol.refs.At(0).last()) }
-		for ol.refs.Len() > 0 && (ol.refs.At(0).last() <= known || !slices.ContainsFunc(has, lacks)) {
+		for ol.runs.Len() > 0 {
+			first, last := l.front(ol)
+			lacks := func(c *Clock) bool { return !c.Row(ol.origin).HasRange(first, last) }
+			if last > known && slices.ContainsFunc(has, lacks) {
+				break
+			}
 			l.forget(ol)
 		}
 	}
@@ -218,27 +232,31 @@ func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, 
 	if !peer.Includes(&l.floor) {
 		return nil, false, false
 	}
-	var cursors []logCursor
+	type cursor struct {
+		runs.Cursor
+		of *originLog
+	}
+	var cursors []cursor
 	for _, ol := range l.origins {
-		c := logCursor{log: ol, peer: peer.Row(ol.origin)}
-		if !c.peer.Includes(clock.Row(ol.origin)) && c.seek() {
+		row := peer.Row(ol.origin)
+		c := cursor{runs.NewCursor(&ol.runs, row, l), ol}
+		if !row.Includes(clock.Row(ol.origin)) && c.Seek() {
 			cursors = append(cursors, c)
 		}
 	}
 	for bytes := 0; len(cursors) > 0; {
 		best := 0
+		pos, first := cursors[0].Place()
 		for i := range cursors {
-			if cursors[i].ref().pos < cursors[best].ref().pos {
-				best = i
+			if p, f := cursors[i].Place(); p < pos {
+				best, pos, first = i, p, f
 			}
 		}
-		r := cursors[best].ref()
-		if bytes += int(r.bytes); bytes > maxBytes && len(gs) > 0 {
+		if bytes += int(l.at(pos).bytes); bytes > maxBytes && len(gs) > 0 {
 			return gs, true, true
 		}
-		gs = append(gs, l.group(nil, cursors[best].log, r))
-		cursors[best].i++
-		if !cursors[best].seek() {
+		gs = append(gs, l.group(nil, cursors[best].of, pos, first))
+		if cursors[best].Next(); !cursors[best].Seek() {
 			cursors = slices.Delete(cursors, best, best+1)
 		}
 	}
@@ -258,37 +276,42 @@ func (l *eventLog) check(clock *Clock, was *rightLog) error {
 	if was.clock == nil || clock != was.clock && !clock.Includes(was.clock) {
 		*was = rightLog{clock: &Clock{}, floor: &Clock{}}
 	}
-	is := rightLog{clock, was.floor, l.start + uint64(l.places.Len()), l.events, l.bytes}
+	is := rightLog{clock, was.floor, l.end(), l.events, l.bytes}
 	if is == *was && l.floor.Equal(was.floor) {
 		return nil
 	}
 	places, events, bytes, trimmed := 0, 0, 0, was.events
 	for i := range l.places.Len() {
-		if l.places.At(i).item != nil {
+		if p := l.places.At(i); p.item != nil {
 			places++
+			events += int(max(p.n, 0))
+			bytes += int(p.bytes)
 		}
 	}
 	all, risen := was.clock.Clone(), l.floor.Minus(was.floor)
 	for _, ol := range l.origins {
 		known, gone := all.Row(ol.origin).Max(), risen.Row(ol.origin).Max()
-		for i := range ol.refs.Len() {
-			r := ol.refs.At(i)
-			if r.pos < was.end {
-				trimmed -= int(r.n)
-			} else if err := l.checkGroup(ol, r); err != nil {
+		for i := range ol.runs.Len() {
+			r := ol.runs.At(i)
+			old := min(max(was.end, r.Pos)-r.Pos, uint64(r.N)) // so many of its events
+			trimmed -= int(old)
+			if err := l.checkGroups(ol, r, old); err != nil {
 				return err
 			}
-			for seq := r.first; seq <= r.last() && (r.pos >= was.end && r.first <= known || r.first <= gone); seq++ {
+			from := old
+			if r.First <= gone {
+				from = 0
+			}
+			for seq := r.First + from; seq <= min(r.Last(), max(known, gone)); seq++ {
 				d := Dot{Origin: ol.origin, Seq: seq}
-				if r.pos >= was.end && all.Has(d) || risen.Has(d) {
+				if risen.Has(d) || seq >= r.First+old && all.Has(d) {
 					return fmt.Errorf("crdt: event %v is in the log twice, or in the floor", d)
 				}
 			}
-			if r.pos >= was.end {
-				all.AddRange(ol.origin, r.first, r.last())
-				known = max(known, r.last())
+			if old < uint64(r.N) {
+				all.AddRange(ol.origin, r.First+old, r.Last())
+				known = max(known, r.Last())
 			}
-			events, bytes = events+int(r.n), bytes+int(r.bytes)
 		}
 	}
 	all.Join(risen)
@@ -306,59 +329,26 @@ func (l *eventLog) check(clock *Clock, was *rightLog) error {
 	return nil
 }
 
-// checkGroup looks at one group.
-func (l *eventLog) checkGroup(ol *originLog, r *logRef) error {
-	for i := range uint64(r.n) {
-		p, d := l.at(r.pos+i), Dot{Origin: ol.origin, Seq: r.first + i}
-		if p.item == nil || p.of != ol || p.item.Dot != d && !p.bare() {
-			return fmt.Errorf("crdt: log of %v: no group %d-%d at position %d", ol.origin, r.first, r.last(), r.pos)
+// checkGroups looks at the groups of a run, its first events aside.
+func (l *eventLog) checkGroups(ol *originLog, r *runs.Run, but uint64) error {
+	for left := uint64(r.N) - but; left > 0; {
+		pos, first := r.End()-left, r.Last()+1-left
+		n := uint64(max(l.at(pos).n, 0))
+		if n == 0 || n > left {
+			return fmt.Errorf("crdt: log of %v: no group begins at position %d, seq %d", ol.origin, pos, first)
 		}
-	}
-	var few [4]Event
-	g := l.group(few[:0], ol, r)
-	if size := g.size(); size != int(r.bytes) {
-		return fmt.Errorf("crdt: log of %v: group %d-%d has %d bytes, counted as %d",
-			ol.origin, r.first, r.last(), size, r.bytes)
-	}
-	return nil
-}
-
-// logCursor walks the groups of one origin that a peer lacks, by position.
-type logCursor struct {
-	log  *originLog
-	peer *dots.Row
-	i    int
-}
-
-func (c *logCursor) ref() *logRef { return c.log.refs.At(c.i) }
-
-// seek moves on to the next group that the peer lacks and reports whether there is one. Where seqs
-// are in order it jumps over what the peer has; where they are not, it jumps to the first place
-// that can hold the peer's lowest missing seq and walks from there.
-func (c *logCursor) seek() bool {
-	if c.i == 0 {
-		c.jump(c.peer.Base())
-	}
-	for c.i < c.log.refs.Len() {
-		r := c.log.refs.At(c.i)
-		if !c.peer.HasRange(r.first, r.last()) {
-			return true
-		}
-		c.i++
-		if c.log.sorted {
-			if end, ok := c.peer.EndOf(r.last()); ok {
-				c.jump(end)
+		for i := range n {
+			p, d := l.at(pos+i), Dot{Origin: ol.origin, Seq: first + i}
+			if p.item == nil || p.of != ol || p.item.Dot != d && !p.bare() || i > 0 && int64(p.n) != -int64(i) {
+				return fmt.Errorf("crdt: log of %v: no event %d of a group at position %d", ol.origin, d.Seq, pos)
 			}
 		}
+		var few [4]Event
+		if size := l.group(few[:0], ol, pos, first).size(); size != int(l.at(pos).bytes) {
+			return fmt.Errorf("crdt: log of %v: group at %d has %d bytes, counted as %d",
+				ol.origin, first, size, l.at(pos).bytes)
+		}
+		left -= n
 	}
-	return false
-}
-
-// jump skips places, from the cursor's on, up to the first that can hold a seq above known.
-func (c *logCursor) jump(known uint64) {
-	refs := &c.log.refs
-	if c.i < refs.Len() && refs.At(c.i).top > known {
-		return // the usual case: the next one
-	}
-	c.i += sort.Search(refs.Len()-c.i, func(i int) bool { return refs.At(c.i+i).top > known })
+	return nil
 }

@@ -21,7 +21,7 @@ func (LWWMap[K, V]) View(r Reader) (LWWMap[K, V], error) {
 }
 
 // Mutator returns the map's mutator.
-func (LWWMap[K, V]) Mutator(tx *Tx) *LWWMapTx[K, V] { return &LWWMapTx[K, V]{tx: tx} }
+func (LWWMap[K, V]) Mutator(tx *Tx) *LWWMapTx[K, V] { return (*LWWMapTx[K, V])(tx) }
 
 // Get returns the value of k; ok is false when there is none, or when it is no V.
 func (m LWWMap[K, V]) Get(k K) (v V, ok bool) {
@@ -63,7 +63,7 @@ func (m LWWMap[K, V]) All() iter.Seq2[K, V] {
 }
 
 // LWWMapTx changes a map within an Update. Its reads see its writes.
-type LWWMapTx[K comparable, V any] struct{ tx *Tx }
+type LWWMapTx[K comparable, V any] Tx
 
 // Put sets the value of k, with a timestamp above every observed one of k.
 func (m *LWWMapTx[K, V]) Put(k K, v V) error {
@@ -71,7 +71,7 @@ func (m *LWWMapTx[K, V]) Put(k K, v V) error {
 	if err != nil {
 		return err
 	}
-	return putLast(m.tx, path, v)
+	return putLast((*Tx)(m), path, v)
 }
 
 // PutAt sets the value of k with the caller's timestamp. It returns false, and changes nothing,
@@ -81,7 +81,7 @@ func (m *LWWMapTx[K, V]) PutAt(k K, v V, ts Timestamp) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return putAt(m.tx, path, v, ts, lastWins)
+	return putAt((*Tx)(m), path, v, ts, lastWins)
 }
 
 // Remove takes the entry of k out. A write that this replica has not seen yet survives, whatever
@@ -91,26 +91,26 @@ func (m *LWWMapTx[K, V]) Remove(k K) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.tx.Remove(path)
+	_, err = (*Tx)(m).Remove(path)
 	return err
 }
 
 // Clear takes out every entry that is there.
 func (m *LWWMapTx[K, V]) Clear() error {
-	_, err := m.tx.RemoveAll("")
+	_, err := (*Tx)(m).RemoveAll("")
 	return err
 }
 
 // Get returns the value of k; ok is false when there is none, or when it is no V.
-func (m *LWWMapTx[K, V]) Get(k K) (v V, ok bool) { return LWWMap[K, V]{r: m.tx.peek()}.Get(k) }
+func (m *LWWMapTx[K, V]) Get(k K) (v V, ok bool) { return LWWMap[K, V]{r: (*Tx)(m).peek()}.Get(k) }
 
 // At returns the value of k and its timestamp; ok is false when there is none, or when it is no V.
 func (m *LWWMapTx[K, V]) At(k K) (v V, ts Timestamp, ok bool) {
-	return LWWMap[K, V]{r: m.tx.peek()}.At(k)
+	return LWWMap[K, V]{r: (*Tx)(m).peek()}.At(k)
 }
 
 // Len counts the entries.
-func (m *LWWMapTx[K, V]) Len() int { return m.tx.peek().Paths() }
+func (m *LWWMapTx[K, V]) Len() int { return (*Tx)(m).peek().Paths() }
 
 // All yields the entries as they are when the walk begins.
-func (m *LWWMapTx[K, V]) All() iter.Seq2[K, V] { return LWWMap[K, V]{r: m.tx.Reader()}.All() }
+func (m *LWWMapTx[K, V]) All() iter.Seq2[K, V] { return LWWMap[K, V]{r: (*Tx)(m).Reader()}.All() }

@@ -30,7 +30,7 @@ func (LWWRegister[V]) View(r Reader) (l LWWRegister[V], err error) {
 }
 
 // Mutator returns the register's mutator.
-func (LWWRegister[V]) Mutator(tx *Tx) *LWWRegisterTx[V] { return &LWWRegisterTx[V]{tx: tx} }
+func (LWWRegister[V]) Mutator(tx *Tx) *LWWRegisterTx[V] { return (*LWWRegisterTx[V])(tx) }
 
 // Get returns the value; ok is false when none is set.
 func (l LWWRegister[V]) Get() (v V, ok bool) { return l.value, l.set }
@@ -39,21 +39,21 @@ func (l LWWRegister[V]) Get() (v V, ok bool) { return l.value, l.set }
 func (l LWWRegister[V]) At() (v V, ts Timestamp, ok bool) { return l.value, l.ts, l.set }
 
 // LWWRegisterTx changes a register within an Update. Its reads see its writes.
-type LWWRegisterTx[V any] struct{ tx *Tx }
+type LWWRegisterTx[V any] Tx
 
 // Put sets the value, with a timestamp above every observed one.
-func (l *LWWRegisterTx[V]) Put(v V) error { return putLast(l.tx, lwwRegisterPath, v) }
+func (l *LWWRegisterTx[V]) Put(v V) error { return putLast((*Tx)(l), lwwRegisterPath, v) }
 
 // PutAt sets the value with the caller's timestamp. It returns false, and changes nothing, when it
 // loses to an observed write.
 func (l *LWWRegisterTx[V]) PutAt(v V, ts Timestamp) (bool, error) {
-	return putAt(l.tx, lwwRegisterPath, v, ts, lastWins)
+	return putAt((*Tx)(l), lwwRegisterPath, v, ts, lastWins)
 }
 
 // Remove unsets the value. A write that this replica has not seen yet survives, whatever its
 // timestamp.
 func (l *LWWRegisterTx[V]) Remove() error {
-	_, err := l.tx.Remove(lwwRegisterPath)
+	_, err := (*Tx)(l).Remove(lwwRegisterPath)
 	return err
 }
 
@@ -65,5 +65,5 @@ func (l *LWWRegisterTx[V]) Get() (v V, ok bool) {
 
 // At returns the value and its timestamp; ok is false when none is set.
 func (l *LWWRegisterTx[V]) At() (v V, ts Timestamp, ok bool) {
-	return readWinner[V](l.tx.peek(), lwwRegisterPath, lastWins)
+	return readWinner[V]((*Tx)(l).peek(), lwwRegisterPath, lastWins)
 }

@@ -40,7 +40,7 @@ func readValues[V any](r Reader) (m MVRegister[V]) {
 }
 
 // Mutator returns the register's mutator.
-func (MVRegister[V]) Mutator(tx *Tx) *MVRegisterTx[V] { return &MVRegisterTx[V]{tx: tx} }
+func (MVRegister[V]) Mutator(tx *Tx) *MVRegisterTx[V] { return (*MVRegisterTx[V])(tx) }
 
 // Get returns the value if all agree on it; ok is false when none is set, or when there are
 // several: see Len and All.
@@ -68,7 +68,7 @@ func (m MVRegister[V]) All() iter.Seq[V] {
 }
 
 // MVRegisterTx changes a register within an Update. Its reads see its writes.
-type MVRegisterTx[V any] struct{ tx *Tx }
+type MVRegisterTx[V any] Tx
 
 // Put sets the value in the place of all observed ones.
 func (m *MVRegisterTx[V]) Put(v V) error {
@@ -76,14 +76,14 @@ func (m *MVRegisterTx[V]) Put(v V) error {
 	if err != nil {
 		return err
 	}
-	return m.tx.Replace(KindMVRegister.Path(), string(payload))
+	return (*Tx)(m).Replace(KindMVRegister.Path(), string(payload))
 }
 
 // Remove unsets the register. Values that this replica has not seen yet survive.
 func (m *MVRegisterTx[V]) Remove() error {
-	_, err := m.tx.Remove(KindMVRegister.Path())
+	_, err := (*Tx)(m).Remove(KindMVRegister.Path())
 	return err
 }
 
 // Value returns what the register holds now.
-func (m *MVRegisterTx[V]) Value() MVRegister[V] { return readValues[V](m.tx.peek()) }
+func (m *MVRegisterTx[V]) Value() MVRegister[V] { return readValues[V]((*Tx)(m).peek()) }

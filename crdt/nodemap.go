@@ -15,7 +15,7 @@ func (NodeMap[K, V]) Kind() Kind { return KindNodeMap }
 
 // View reads a map. A key that holds another type is ErrTypeClash; a place in a map is ErrNested.
 func (NodeMap[K, V]) View(r Reader) (NodeMap[K, V], error) {
-	if r.prefix != "" {
+	if r.prefix() != "" {
 		return NodeMap[K, V]{}, nestedError(KindNodeMap, r.Key())
 	}
 	if err := CheckElements[K](r, KindNodeMap); err != nil {
@@ -25,7 +25,7 @@ func (NodeMap[K, V]) View(r Reader) (NodeMap[K, V], error) {
 }
 
 // Mutator returns the map's mutator.
-func (NodeMap[K, V]) Mutator(tx *Tx) *NodeMapTx[K, V] { return &NodeMapTx[K, V]{tx: tx} }
+func (NodeMap[K, V]) Mutator(tx *Tx) *NodeMapTx[K, V] { return (*NodeMapTx[K, V])(tx) }
 
 // Get returns what the last writer among the living nodes wrote to k; ok is false when there is
 // nothing, or when it is no V.
@@ -116,7 +116,7 @@ func (m NodeMap[K, V]) Of(o Origin) iter.Seq2[K, V] {
 
 // NodeMapTx changes the own part of a map within an Update: what other nodes have put is theirs.
 // Its reads see its writes.
-type NodeMapTx[K comparable, V any] struct{ tx *Tx }
+type NodeMapTx[K comparable, V any] Tx
 
 // Put sets the own value of k, for as long as this node lives, with a timestamp above every
 // observed one of k.
@@ -125,11 +125,11 @@ func (m *NodeMapTx[K, V]) Put(k K, v V) error {
 	if err != nil {
 		return err
 	}
-	payload, err := encodeWrite(v, nextStamp(m.tx, path))
+	payload, err := encodeWrite(v, nextStamp((*Tx)(m), path))
 	if err != nil {
 		return err
 	}
-	return m.tx.putOwn(KindNodeMap, path, payload)
+	return (*Tx)(m).putOwn(KindNodeMap, path, payload)
 }
 
 // Remove takes out the own entry of k; it does nothing when there is none. What another node has
@@ -139,15 +139,15 @@ func (m *NodeMapTx[K, V]) Remove(k K) error {
 	if err != nil {
 		return err
 	}
-	return m.tx.Drop(path, m.tx.ownDots(path))
+	return (*Tx)(m).Drop(path, (*Tx)(m).ownDots(path))
 }
 
 // Clear takes out everything that this node has put.
-func (m *NodeMapTx[K, V]) Clear() error { return m.tx.dropOwn(KindNodeMap) }
+func (m *NodeMapTx[K, V]) Clear() error { return (*Tx)(m).dropOwn(KindNodeMap) }
 
 // Get returns what the last writer among the living nodes wrote to k; ok is false when there is
 // nothing, or when it is no V.
-func (m *NodeMapTx[K, V]) Get(k K) (v V, ok bool) { return NodeMap[K, V]{r: m.tx.peek()}.Get(k) }
+func (m *NodeMapTx[K, V]) Get(k K) (v V, ok bool) { return NodeMap[K, V]{r: (*Tx)(m).peek()}.Get(k) }
 
 // Own returns what this node has put at k; ok is false when there is nothing, or when it is no V.
 func (m *NodeMapTx[K, V]) Own(k K) (v V, ok bool) {
@@ -155,8 +155,8 @@ func (m *NodeMapTx[K, V]) Own(k K) (v V, ok bool) {
 	if err != nil {
 		return v, false
 	}
-	for _, it := range m.tx.live().at(path) {
-		if it.Dot.Origin == m.tx.origin {
+	for _, it := range (*Tx)(m).live().at(path) {
+		if it.Dot.Origin == (*Tx)(m).origin {
 			return lastOf[V]([]*Item{it})
 		}
 	}
@@ -164,7 +164,7 @@ func (m *NodeMapTx[K, V]) Own(k K) (v V, ok bool) {
 }
 
 // Len counts the keys.
-func (m *NodeMapTx[K, V]) Len() int { return m.tx.peek().Paths() }
+func (m *NodeMapTx[K, V]) Len() int { return (*Tx)(m).peek().Paths() }
 
 // All yields the entries as they are when the walk begins.
-func (m *NodeMapTx[K, V]) All() iter.Seq2[K, V] { return NodeMap[K, V]{r: m.tx.Reader()}.All() }
+func (m *NodeMapTx[K, V]) All() iter.Seq2[K, V] { return NodeMap[K, V]{r: (*Tx)(m).Reader()}.All() }

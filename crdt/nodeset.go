@@ -19,7 +19,7 @@ func (NodeSet[E]) Kind() Kind { return KindNodeSet }
 
 // View reads a set. A key that holds another type is ErrTypeClash; a place in a map is ErrNested.
 func (NodeSet[E]) View(r Reader) (NodeSet[E], error) {
-	if r.prefix != "" {
+	if r.prefix() != "" {
 		return NodeSet[E]{}, nestedError(KindNodeSet, r.Key())
 	}
 	if err := CheckElements[E](r, KindNodeSet); err != nil {
@@ -34,7 +34,7 @@ func (k Kind) owned() bool { return k == KindNodeSet || k == KindNodeMap }
 func nestedError(k Kind, key string) error { return fmt.Errorf("%w: key %q: %v", ErrNested, key, k) }
 
 // Mutator returns the set's mutator.
-func (NodeSet[E]) Mutator(tx *Tx) *NodeSetTx[E] { return &NodeSetTx[E]{tx: tx} }
+func (NodeSet[E]) Mutator(tx *Tx) *NodeSetTx[E] { return (*NodeSetTx[E])(tx) }
 
 // Contains reports whether a living node has e in the set.
 func (s NodeSet[E]) Contains(e E) bool {
@@ -100,7 +100,7 @@ func (s NodeSet[E]) Of(o Origin) iter.Seq[E] {
 
 // NodeSetTx changes the own part of a set within an Update: what other nodes have added is theirs.
 // Its reads see its writes.
-type NodeSetTx[E comparable] struct{ tx *Tx }
+type NodeSetTx[E comparable] Tx
 
 // Add puts e into the set for as long as this node lives.
 func (s *NodeSetTx[E]) Add(e E) error {
@@ -108,7 +108,7 @@ func (s *NodeSetTx[E]) Add(e E) error {
 	if err != nil {
 		return err
 	}
-	return s.tx.putOwn(KindNodeSet, path, "")
+	return (*Tx)(s).putOwn(KindNodeSet, path, "")
 }
 
 // Remove takes out the own e; it does nothing when this node has not added it. The e of another
@@ -118,26 +118,26 @@ func (s *NodeSetTx[E]) Remove(e E) error {
 	if err != nil {
 		return err
 	}
-	return s.tx.Drop(path, s.tx.ownDots(path))
+	return (*Tx)(s).Drop(path, (*Tx)(s).ownDots(path))
 }
 
 // Clear takes out everything that this node has added.
-func (s *NodeSetTx[E]) Clear() error { return s.tx.dropOwn(KindNodeSet) }
+func (s *NodeSetTx[E]) Clear() error { return (*Tx)(s).dropOwn(KindNodeSet) }
 
 // Contains reports whether a living node has e in the set.
-func (s *NodeSetTx[E]) Contains(e E) bool { return NodeSet[E]{r: s.tx.peek()}.Contains(e) }
+func (s *NodeSetTx[E]) Contains(e E) bool { return NodeSet[E]{r: (*Tx)(s).peek()}.Contains(e) }
 
 // Owns reports whether this node has e in the set.
 func (s *NodeSetTx[E]) Owns(e E) bool {
 	path, err := ElementPath(KindNodeSet, e)
-	return err == nil && len(s.tx.ownDots(path)) > 0
+	return err == nil && len((*Tx)(s).ownDots(path)) > 0
 }
 
 // Len counts the elements.
-func (s *NodeSetTx[E]) Len() int { return s.tx.peek().Paths() }
+func (s *NodeSetTx[E]) Len() int { return (*Tx)(s).peek().Paths() }
 
 // All yields the elements as they are when the walk begins.
-func (s *NodeSetTx[E]) All() iter.Seq[E] { return NodeSet[E]{r: s.tx.Reader()}.All() }
+func (s *NodeSetTx[E]) All() iter.Seq[E] { return NodeSet[E]{r: (*Tx)(s).Reader()}.All() }
 
 // ownDots returns the dots of what the own origin has at path.
 func (t *Tx) ownDots(path string) (own []Dot) {

@@ -321,6 +321,8 @@ func agree(st *Store, owned map[string]map[Origin]bool, living *Living) error {
 		case r.Empty() != (len(want) == 0), (first == nil) != (len(want) == 0),
 			first != nil && first.Path[1:] != want[0]:
 			return fmt.Errorf("empty %v, first %v, want %q", r.Empty(), first, want)
+		case r.Under(KindNodeSet.Path()).Paths() != len(want):
+			return fmt.Errorf("%d paths below the kind's, want %q", r.Under(KindNodeSet.Path()).Paths(), want)
 		}
 	}
 	if n := st.Snapshot().KeyCount(); (n > 0) != (len(want) > 0) {

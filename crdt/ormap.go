@@ -48,7 +48,7 @@ func (ORMap[K, V, T]) View(r Reader) (m ORMap[K, V, T], err error) {
 func (m ORMap[K, V, T]) read(path string) (V, error) { return ViewOf[V](m.r.Under(path + valueMark)) }
 
 // Mutator returns the map's mutator.
-func (ORMap[K, V, T]) Mutator(tx *Tx) *ORMapTx[K, V, T] { return &ORMapTx[K, V, T]{tx: tx} }
+func (ORMap[K, V, T]) Mutator(tx *Tx) *ORMapTx[K, V, T] { return (*ORMapTx[K, V, T])(tx) }
 
 // Get returns the value of k; ok is false when there is none, or when it cannot be read: see Err.
 func (m ORMap[K, V, T]) Get(k K) (v V, ok bool) {
@@ -103,7 +103,7 @@ func (m ORMap[K, V, T]) All() iter.Seq2[K, V] {
 }
 
 // ORMapTx changes a map within an Update. Its reads see its writes.
-type ORMapTx[K comparable, V Value[V, T], T any] struct{ tx *Tx }
+type ORMapTx[K comparable, V Value[V, T], T any] Tx
 
 // Update changes the value of k, from the empty one when k is not there, and returns what fn
 // returns. The key is put anew even if fn changes nothing, and so survives a concurrent Remove. A
@@ -115,11 +115,11 @@ func (m *ORMapTx[K, V, T]) Update(k K, fn func(T) error) error {
 	}
 	// Read before fn writes, which spares a transaction of one update the copy that a read between
 	// writes costs.
-	old := m.tx.dotsAt(path)
-	if err := Mutate[V](fn)(m.tx.Under(path + valueMark)); err != nil {
+	old := (*Tx)(m).dotsAt(path)
+	if err := Mutate[V](fn)((*Tx)(m).Under(path + valueMark)); err != nil {
 		return err
 	}
-	return m.tx.Put(path, "", old)
+	return (*Tx)(m).Put(path, "", old)
 }
 
 // Remove takes k out with all that is observed of its value. What this replica has not seen yet
@@ -129,13 +129,13 @@ func (m *ORMapTx[K, V, T]) Remove(k K) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.tx.RemoveAll(path)
+	_, err = (*Tx)(m).RemoveAll(path)
 	return err
 }
 
 // Clear takes out every key that is there.
 func (m *ORMapTx[K, V, T]) Clear() error {
-	_, err := m.tx.RemoveAll("")
+	_, err := (*Tx)(m).RemoveAll("")
 	return err
 }
 
@@ -144,10 +144,10 @@ func (m *ORMapTx[K, V, T]) Clear() error {
 func (m *ORMapTx[K, V, T]) Get(k K) (V, bool) { return m.value().Get(k) }
 
 // Contains reports whether k is in the map.
-func (m *ORMapTx[K, V, T]) Contains(k K) bool { return ORMap[K, V, T]{r: m.tx.peek()}.Contains(k) }
+func (m *ORMapTx[K, V, T]) Contains(k K) bool { return ORMap[K, V, T]{r: (*Tx)(m).peek()}.Contains(k) }
 
 // Len counts the keys.
-func (m *ORMapTx[K, V, T]) Len() int { return ORMap[K, V, T]{r: m.tx.peek()}.Len() }
+func (m *ORMapTx[K, V, T]) Len() int { return ORMap[K, V, T]{r: (*Tx)(m).peek()}.Len() }
 
 // Keys yields the keys as they are when the walk begins.
 func (m *ORMapTx[K, V, T]) Keys() iter.Seq[K] { return m.value().Keys() }
@@ -155,4 +155,4 @@ func (m *ORMapTx[K, V, T]) Keys() iter.Seq[K] { return m.value().Keys() }
 // All yields the keys and their values as they are when the walk begins.
 func (m *ORMapTx[K, V, T]) All() iter.Seq2[K, V] { return m.value().All() }
 
-func (m *ORMapTx[K, V, T]) value() ORMap[K, V, T] { return ORMap[K, V, T]{r: m.tx.Reader()} }
+func (m *ORMapTx[K, V, T]) value() ORMap[K, V, T] { return ORMap[K, V, T]{r: (*Tx)(m).Reader()} }

@@ -28,7 +28,7 @@ func (ORMultiMap[K, E]) View(r Reader) (ORMultiMap[K, E], error) {
 }
 
 // Mutator returns the map's mutator.
-func (ORMultiMap[K, E]) Mutator(tx *Tx) *ORMultiMapTx[K, E] { return &ORMultiMapTx[K, E]{tx: tx} }
+func (ORMultiMap[K, E]) Mutator(tx *Tx) *ORMultiMapTx[K, E] { return (*ORMultiMapTx[K, E])(tx) }
 
 func bindingPath[K, E comparable](k K, e E) (string, error) {
 	var buf [64]byte
@@ -109,7 +109,7 @@ func (m ORMultiMap[K, E]) from(prefix string) iter.Seq2[K, E] {
 }
 
 // ORMultiMapTx changes a map within an Update. Its reads see its writes.
-type ORMultiMapTx[K, E comparable] struct{ tx *Tx }
+type ORMultiMapTx[K, E comparable] Tx
 
 // Add binds e to k. Adding a binding that is there makes a new event too: it wins over a concurrent
 // removal.
@@ -118,7 +118,7 @@ func (m *ORMultiMapTx[K, E]) Add(k K, e E) error {
 	if err != nil {
 		return err
 	}
-	return m.tx.Replace(path, "")
+	return (*Tx)(m).Replace(path, "")
 }
 
 // Remove takes the binding of e to k away; it does nothing when there is none. Adds that this
@@ -128,7 +128,7 @@ func (m *ORMultiMapTx[K, E]) Remove(k K, e E) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.tx.Remove(path)
+	_, err = (*Tx)(m).Remove(path)
 	return err
 }
 
@@ -161,20 +161,20 @@ func (m *ORMultiMapTx[K, E]) RemoveKey(k K) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.tx.RemoveAll(path)
+	_, err = (*Tx)(m).RemoveAll(path)
 	return err
 }
 
 // Clear takes every binding away that is there.
 func (m *ORMultiMapTx[K, E]) Clear() error {
-	_, err := m.tx.RemoveAll("")
+	_, err := (*Tx)(m).RemoveAll("")
 	return err
 }
 
 // Contains reports whether e is bound to k.
 func (m *ORMultiMapTx[K, E]) Contains(k K, e E) bool {
-	return ORMultiMap[K, E]{r: m.tx.peek()}.Contains(k, e)
+	return ORMultiMap[K, E]{r: (*Tx)(m).peek()}.Contains(k, e)
 }
 
 // Value returns the map as it is now, for all other reads.
-func (m *ORMultiMapTx[K, E]) Value() ORMultiMap[K, E] { return ORMultiMap[K, E]{r: m.tx.Reader()} }
+func (m *ORMultiMapTx[K, E]) Value() ORMultiMap[K, E] { return ORMultiMap[K, E]{r: (*Tx)(m).Reader()} }

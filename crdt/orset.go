@@ -21,7 +21,7 @@ func (ORSet[E]) View(r Reader) (ORSet[E], error) {
 }
 
 // Mutator returns the set's mutator.
-func (ORSet[E]) Mutator(tx *Tx) *ORSetTx[E] { return &ORSetTx[E]{tx: tx} }
+func (ORSet[E]) Mutator(tx *Tx) *ORSetTx[E] { return (*ORSetTx[E])(tx) }
 
 // Contains reports whether e is in the set.
 func (s ORSet[E]) Contains(e E) bool {
@@ -37,7 +37,7 @@ func (s ORSet[E]) Len() int { return s.r.Paths() }
 func (s ORSet[E]) All() iter.Seq[E] { return elementsOf[E](s.r, KindORSet) }
 
 // ORSetTx changes a set within an Update. Its reads see its writes.
-type ORSetTx[E comparable] struct{ tx *Tx }
+type ORSetTx[E comparable] Tx
 
 // Add puts e into the set, in place of the observed adds of it. Adding an element that is there
 // makes a new event too: it wins over a concurrent remove of the old one. A caller that adds the
@@ -47,7 +47,7 @@ func (s *ORSetTx[E]) Add(e E) error {
 	if err != nil {
 		return err
 	}
-	return s.tx.Replace(path, "")
+	return (*Tx)(s).Replace(path, "")
 }
 
 // Remove takes e out of the set; it does nothing when e is not there. Adds that this replica has
@@ -57,21 +57,21 @@ func (s *ORSetTx[E]) Remove(e E) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.tx.Remove(path)
+	_, err = (*Tx)(s).Remove(path)
 	return err
 }
 
 // Clear takes out every element that is there.
 func (s *ORSetTx[E]) Clear() error {
-	_, err := s.tx.RemoveAll("")
+	_, err := (*Tx)(s).RemoveAll("")
 	return err
 }
 
 // Contains reports whether e is in the set.
-func (s *ORSetTx[E]) Contains(e E) bool { return ORSet[E]{r: s.tx.peek()}.Contains(e) }
+func (s *ORSetTx[E]) Contains(e E) bool { return ORSet[E]{r: (*Tx)(s).peek()}.Contains(e) }
 
 // Len counts the elements.
-func (s *ORSetTx[E]) Len() int { return s.tx.peek().Paths() }
+func (s *ORSetTx[E]) Len() int { return (*Tx)(s).peek().Paths() }
 
 // All yields the elements as they are when the walk begins.
-func (s *ORSetTx[E]) All() iter.Seq[E] { return ORSet[E]{r: s.tx.Reader()}.All() }
+func (s *ORSetTx[E]) All() iter.Seq[E] { return ORSet[E]{r: (*Tx)(s).Reader()}.All() }

@@ -28,33 +28,35 @@ func (PNCounter) View(r Reader) (PNCounter, error) {
 }
 
 // Mutator returns the counter's mutator.
-func (PNCounter) Mutator(tx *Tx) *PNCounterTx { return &PNCounterTx{tx: tx} }
+func (PNCounter) Mutator(tx *Tx) *PNCounterTx { return (*PNCounterTx)(tx) }
 
 // Value returns the sum.
 func (c PNCounter) Value() int64 { return c.value }
 
 // PNCounterTx changes a counter within an Update. Its reads see its writes.
-type PNCounterTx struct{ tx *Tx }
+type PNCounterTx Tx
 
 // Increment adds n, which may be negative; 0 changes nothing. A value, or a balance of this origin
 // alone, beyond int64 is ErrOverflow and changes nothing.
 func (c *PNCounterTx) Increment(n int64) error {
 	if n == 0 {
-		return c.tx.Err()
+		return (*Tx)(c).Err()
 	}
-	return addBalance(c.tx, KindPNCounter.Path(), wideOf(n))
+	return addBalance((*Tx)(c), KindPNCounter.Path(), wideOf(n))
 }
 
 // Decrement subtracts n, with the same limits.
 func (c *PNCounterTx) Decrement(n int64) error {
 	if n == 0 {
-		return c.tx.Err()
+		return (*Tx)(c).Err()
 	}
-	return addBalance(c.tx, KindPNCounter.Path(), wideOf(n).negative())
+	return addBalance((*Tx)(c), KindPNCounter.Path(), wideOf(n).negative())
 }
 
 // Value returns the sum.
-func (c *PNCounterTx) Value() (int64, error) { return readBalance(c.tx.peek(), KindPNCounter.Path()) }
+func (c *PNCounterTx) Value() (int64, error) {
+	return readBalance((*Tx)(c).peek(), KindPNCounter.Path())
+}
 
 // wide is a signed number of 128 bits: sums on their way to an int64, and -math.MinInt64.
 type wide struct {

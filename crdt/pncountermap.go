@@ -34,7 +34,7 @@ func (PNCounterMap[K]) View(r Reader) (PNCounterMap[K], error) {
 }
 
 // Mutator returns the map's mutator.
-func (PNCounterMap[K]) Mutator(tx *Tx) *PNCounterMapTx[K] { return &PNCounterMapTx[K]{tx: tx} }
+func (PNCounterMap[K]) Mutator(tx *Tx) *PNCounterMapTx[K] { return (*PNCounterMapTx[K])(tx) }
 
 // Value returns the counter of k, 0 when there is none. A sum that is no int64 is ErrOverflow, and
 // counting back mends it.
@@ -68,7 +68,7 @@ func (m PNCounterMap[K]) All() iter.Seq2[K, int64] {
 }
 
 // PNCounterMapTx changes a map within an Update. Its reads see its writes.
-type PNCounterMapTx[K comparable] struct{ tx *Tx }
+type PNCounterMapTx[K comparable] Tx
 
 // Increment adds n, which may be negative, to the counter of k. 0 puts a counter where there is
 // none and else changes nothing. A value, or a balance of this origin alone, beyond int64 is
@@ -83,10 +83,10 @@ func (m *PNCounterMapTx[K]) count(k K, n wide) error {
 	if err != nil {
 		return err
 	}
-	if n == (wide{}) && !m.tx.peek().Under(path).Empty() {
-		return m.tx.Err()
+	if n == (wide{}) && !(*Tx)(m).peek().Under(path).Empty() {
+		return (*Tx)(m).Err()
 	}
-	return addBalance(m.tx, path, n)
+	return addBalance((*Tx)(m), path, n)
 }
 
 // Remove takes k out of the map. Increments that this replica has not seen yet survive, see
@@ -96,28 +96,30 @@ func (m *PNCounterMapTx[K]) Remove(k K) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.tx.RemoveAll(path)
+	_, err = (*Tx)(m).RemoveAll(path)
 	return err
 }
 
 // Clear takes out every key that is there.
 func (m *PNCounterMapTx[K]) Clear() error {
-	_, err := m.tx.RemoveAll("")
+	_, err := (*Tx)(m).RemoveAll("")
 	return err
 }
 
 // Value returns the counter of k, 0 when there is none.
 func (m *PNCounterMapTx[K]) Value(k K) (int64, error) {
-	return PNCounterMap[K]{r: m.tx.peek()}.Value(k)
+	return PNCounterMap[K]{r: (*Tx)(m).peek()}.Value(k)
 }
 
 // Contains reports whether k is in the map.
-func (m *PNCounterMapTx[K]) Contains(k K) bool { return PNCounterMap[K]{r: m.tx.peek()}.Contains(k) }
+func (m *PNCounterMapTx[K]) Contains(k K) bool {
+	return PNCounterMap[K]{r: (*Tx)(m).peek()}.Contains(k)
+}
 
 // Len counts the keys.
-func (m *PNCounterMapTx[K]) Len() int { return PNCounterMap[K]{r: m.tx.peek()}.Len() }
+func (m *PNCounterMapTx[K]) Len() int { return PNCounterMap[K]{r: (*Tx)(m).peek()}.Len() }
 
 // All yields the keys and their counters as they are when the walk begins.
 func (m *PNCounterMapTx[K]) All() iter.Seq2[K, int64] {
-	return PNCounterMap[K]{r: m.tx.Reader()}.All()
+	return PNCounterMap[K]{r: (*Tx)(m).Reader()}.All()
 }

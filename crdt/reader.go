@@ -13,7 +13,13 @@ import (
 // It shows neither node-owned items of origins that are not living (Store.SetLiving), nor folded
 // counts without an anchor, nor anything of a permanently deleted key.
 type Reader struct {
-	ks     keyItems
+	ks keyItems
+	in *scope // nil: all of the key is shown
+}
+
+// scope is what a Reader shows of its key, if that is not all. It stands apart, so that the usual Reader, and the views
+// of it that values are, are copied in a few registers.
+type scope struct {
 	prefix string
 	hides  bool    // something of the key is hidden
 	living *Living // whose node-owned items are shown
@@ -27,9 +33,22 @@ func readerOf(ks keyItems, l *Living) Reader {
 		return Reader{ks: ks}
 	case m.isDeleted():
 		return Reader{ks: deletedState(ks.key())}
+	case m.hidden(l) == 0:
+		return Reader{ks: ks}
 	}
-	return Reader{ks: ks, hides: m.hidden(l) > 0, living: l}
+	return Reader{ks, &scope{hides: true, living: l}}
 }
+
+// prefix is that of all paths that are shown.
+func (r Reader) prefix() string {
+	if r.in == nil {
+		return ""
+	}
+	return r.in.prefix
+}
+
+// hides reports whether something of the key is hidden.
+func (r Reader) hides() bool { return r.in != nil && r.in.hides }
 
 // Deleted reports whether the key is permanently deleted: it holds nothing, and never will again.
 func (r Reader) Deleted() bool { return r.ks.marks().isDeleted() }
@@ -37,10 +56,10 @@ func (r Reader) Deleted() bool { return r.ks.marks().isDeleted() }
 // shows reports whether it is shown.
 func (r Reader) shows(it *Item) bool {
 	switch {
-	case !r.hides:
+	case !r.hides():
 		return true
 	case kindOf(it.Path).owned():
-		return r.living.Has(it.Dot.Origin)
+		return r.in.living.Has(it.Dot.Origin)
 	}
 	return r.ks.marks().orphans == 0 || !isFold(it) || r.ks.more.anchored(it.Path)
 }
@@ -50,19 +69,24 @@ func (r Reader) Key() string { return r.ks.key() }
 
 // Under returns the reader of what lies below prefix, for types that nest.
 func (r Reader) Under(prefix string) Reader {
-	if prefix != "" {
-		r.prefix += prefix
+	switch {
+	case prefix == "":
+		return r
+	case r.in == nil:
+		return Reader{r.ks, &scope{prefix: prefix}}
 	}
-	return r
+	in := *r.in
+	in.prefix += prefix
+	return Reader{r.ks, &in}
 }
 
 // Rel returns the path of an item of this reader, relative to its prefix.
-func (r Reader) Rel(it *Item) string { return it.Path[len(r.prefix):] }
+func (r Reader) Rel(it *Item) string { return it.Path[len(r.prefix()):] }
 
 // Items yields the items whose paths begin with prefix, by path and dot.
 func (r Reader) Items(prefix string) iter.Seq[*Item] {
-	all := r.ks.scan(r.prefix + prefix)
-	if !r.hides {
+	all := r.ks.scan(r.prefix() + prefix)
+	if !r.hides() {
 		return all
 	}
 	return func(yield func(*Item) bool) {
@@ -77,7 +101,7 @@ func (r Reader) Items(prefix string) iter.Seq[*Item] {
 // Seek returns the first item whose path is path or behind it, nil when there is none. It costs a descent.
 func (r Reader) Seek(path string) (found *Item) {
 	r.ks.ascend(r.join(path), func(it *Item) bool {
-		if !strings.HasPrefix(it.Path, r.prefix) {
+		if !strings.HasPrefix(it.Path, r.prefix()) {
 			return false
 		}
 		if r.shows(it) {
@@ -90,7 +114,7 @@ func (r Reader) Seek(path string) (found *Item) {
 
 // each calls fn with what Items yields until it returns false. It allocates nothing.
 func (r Reader) each(prefix string, fn func(*Item) bool) {
-	prefix = r.prefix + prefix
+	prefix = r.prefix() + prefix
 	r.ks.ascend(prefix, func(it *Item) bool {
 		return strings.HasPrefix(it.Path, prefix) && (!r.shows(it) || fn(it))
 	})
@@ -99,7 +123,7 @@ func (r Reader) each(prefix string, fn func(*Item) bool) {
 // At returns the siblings at path, by dot. The caller must not modify the slice.
 func (r Reader) At(path string) []*Item {
 	all := r.ks.at(r.join(path))
-	if !r.hides {
+	if !r.hides() {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(it *Item) bool { return !r.shows(it) })
@@ -108,22 +132,22 @@ func (r Reader) At(path string) []*Item {
 // Has reports whether anything lives at path.
 func (r Reader) Has(path string) bool {
 	it, ok := r.ks.one(r.join(path))
-	if !r.hides || ok {
+	if !r.hides() || ok {
 		return !ok || it != nil && r.shows(it)
 	}
 	return slices.ContainsFunc(r.ks.at(r.join(path)), r.shows)
 }
 
 func (r Reader) join(path string) string {
-	if r.prefix == "" {
+	if r.in == nil {
 		return path
 	}
-	return r.prefix + path
+	return r.in.prefix + path
 }
 
 // Paths counts the distinct paths, in constant time for a whole key of which nothing is hidden.
 func (r Reader) Paths() int {
-	if r.prefix == "" && !r.hides {
+	if r.in == nil {
 		return r.ks.paths()
 	}
 	paths, _ := r.count()
@@ -132,8 +156,11 @@ func (r Reader) Paths() int {
 
 // Len counts the items, siblings too, in constant time for a whole key.
 func (r Reader) Len() int {
-	if r.prefix == "" {
-		return r.ks.items() - r.ks.marks().hidden(r.living)
+	switch {
+	case r.in == nil:
+		return r.ks.items()
+	case r.in.prefix == "":
+		return r.ks.items() - r.ks.marks().hidden(r.in.living)
 	}
 	_, items := r.count()
 	return items
@@ -154,7 +181,7 @@ func (r Reader) count() (paths, items int) {
 
 // Empty reports whether nothing lives here.
 func (r Reader) Empty() bool {
-	if r.prefix == "" {
+	if r.prefix() == "" {
 		return r.Len() == 0
 	}
 	return r.First() == nil
@@ -162,7 +189,7 @@ func (r Reader) Empty() bool {
 
 // First returns the item with the lowest path and dot, nil when there is none.
 func (r Reader) First() *Item {
-	if r.prefix == "" && !r.hides {
+	if r.in == nil {
 		return r.ks.first()
 	}
 	return r.Seek("")
@@ -171,13 +198,13 @@ func (r Reader) First() *Item {
 // CheckKind returns ErrTypeClash, with both kinds, when something of another kind lives here. It
 // returns ErrDeleted when the key is permanently deleted.
 func (r Reader) CheckKind(want Kind) error {
-	if r.ks == (keyItems{}) || want != 0 && r.prefix == "" && r.ks.kind() == want {
+	if r.ks == (keyItems{}) || want != 0 && r.prefix() == "" && r.ks.kind() == want {
 		return nil // all items are, those that are hidden too
 	}
 	if r.Deleted() {
 		return deletedError(r.Key())
 	}
-	if r.hides && r.Empty() {
+	if r.hides() && r.Empty() {
 		return nil // what is hidden does not count; beside what is shown it does, until it is swept
 	}
 	first, last := r.kindEdges()
@@ -195,7 +222,7 @@ func (r Reader) CheckKind(want Kind) error {
 // kindEdges returns two items of which one is of another kind than the first if any item is: paths
 // are sorted and the kind is their first byte.
 func (r Reader) kindEdges() (first, last *Item) {
-	if r.prefix == "" {
+	if r.prefix() == "" {
 		return r.ks.first(), r.ks.last()
 	}
 	if first = r.First(); first == nil || r.Rel(first) == "" {

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/coterie-go/coterie/crdt/escaped"
+	"github.com/coterie-go/coterie/crdt/form"
 )
 
 // A map whose entries take several paths puts the key before the rest of each: kind ‖ segment ‖ rest. A segment is an
@@ -14,7 +15,7 @@ import (
 
 // AppendSegment appends the segment of k.
 func AppendSegment[K comparable](dst []byte, k K) ([]byte, error) {
-	if formWidth(formOf[K](), reflect.TypeFor[K]()) > 0 {
+	if form.Of[K]().Width(reflect.TypeFor[K]()) > 0 {
 		return AppendElement(dst, k)
 	}
 	var buf [64]byte
@@ -28,7 +29,7 @@ func AppendSegment[K comparable](dst []byte, k K) ([]byte, error) {
 // CutSegment decodes the segment that s begins with and returns the rest.
 func CutSegment[K comparable](s string) (k K, rest string, err error) {
 	elem, n, err := "", 0, error(nil)
-	if w := formWidth(formOf[K](), reflect.TypeFor[K]()); w > 0 {
+	if w := form.Of[K]().Width(reflect.TypeFor[K]()); w > 0 {
 		n = min(w, len(s))
 		elem = s[:n]
 	} else if elem, n, err = escaped.Cut(s); err != nil {

@@ -1,5 +1,7 @@
 package crdt
 
+import "github.com/coterie-go/coterie/crdt/runs"
+
 // touchedMax bounds the groups that Touched looks at.
 const touchedMax = 4096
 
@@ -24,13 +26,14 @@ func (l *eventLog) keysOf(dots, clock *Clock, fn func(key string)) (all bool) {
 		if !rest.Includes(l.floor.Row(o)) {
 			return false
 		}
-		for c := (logCursor{log: l.origins[at], peer: &rest}); c.seek(); c.i++ {
+		for c := runs.NewCursor(&l.origins[at].runs, &rest, l); c.Seek(); c.Next() {
 			if n++; n > touchedMax {
 				return false
 			}
 			last := ""
-			for j := range uint64(c.ref().n) {
-				if key := l.at(c.ref().pos + j).item.Key; key != last {
+			pos, _ := c.Place()
+			for j := range uint64(l.at(pos).n) {
+				if key := l.at(pos + j).item.Key; key != last {
 					fn(key)
 					last = key
 				}

@@ -84,18 +84,18 @@ func merged[S State[S]](key string, a, b S) (s S, err error) {
 }
 
 // Mutator returns the value's mutator.
-func (Whole[S]) Mutator(tx *Tx) *WholeTx[S] { return &WholeTx[S]{tx: tx} }
+func (Whole[S]) Mutator(tx *Tx) *WholeTx[S] { return (*WholeTx[S])(tx) }
 
 // Get returns the value; ok is false, and s the zero S, when nothing is written. All copies of the
 // view share what s points to: read it only.
 func (w Whole[S]) Get() (s S, ok bool) { return w.state, w.set }
 
 // WholeTx changes a value within an Update. Its reads see its writes.
-type WholeTx[S State[S]] struct{ tx *Tx }
+type WholeTx[S State[S]] Tx
 
 // Get returns the value, decoded anew and the caller's own; the zero S when nothing is written.
 func (w *WholeTx[S]) Get() (S, error) {
-	v, err := Whole[S]{}.View(w.tx.peek())
+	v, err := Whole[S]{}.View((*Tx)(w).peek())
 	return v.state, err
 }
 
@@ -103,12 +103,12 @@ func (w *WholeTx[S]) Get() (S, error) {
 // older value, or from none, loses nothing. When what is observed has a field that S does not have,
 // which the merge would drop, Put is ErrTypeClash.
 func (w *WholeTx[S]) Put(s S) error {
-	old, err := readWhole(w.tx.peek(), decodeExactly[S])
+	old, err := readWhole((*Tx)(w).peek(), decodeExactly[S])
 	if err != nil {
 		return err
 	}
 	if old.set {
-		if s, err = merged(w.tx.key, old.state, s); err != nil {
+		if s, err = merged((*Tx)(w).key, old.state, s); err != nil {
 			return err
 		}
 	}
@@ -116,12 +116,12 @@ func (w *WholeTx[S]) Put(s S) error {
 	if err != nil {
 		return err
 	}
-	return w.tx.Replace(old.Kind().Path(), string(payload))
+	return (*Tx)(w).Replace(old.Kind().Path(), string(payload))
 }
 
 // Remove takes the value away. Writes that this replica has not seen yet survive, each as a whole.
 func (w *WholeTx[S]) Remove() error {
-	_, err := w.tx.Remove(Whole[S]{}.Kind().Path())
+	_, err := (*Tx)(w).Remove(Whole[S]{}.Kind().Path())
 	return err
 }
 

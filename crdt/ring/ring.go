@@ -24,17 +24,14 @@ func (r *Ring[T]) Push(v T) {
 }
 
 // Pop takes the front out, which must be there. A buffer that is mostly empty is given back.
-func (r *Ring[T]) Pop() T {
+func (r *Ring[T]) Pop() {
 	var zero T
-	p := r.At(0)
-	v := *p
-	*p = zero
+	*r.At(0) = zero
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--
 	if len(r.buf) > 64 && r.n < len(r.buf)/8 {
 		r.resize(len(r.buf) / 4)
 	}
-	return v
 }
 
 func (r *Ring[T]) resize(size int) {
