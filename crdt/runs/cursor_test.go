@@ -23,7 +23,9 @@ type place struct {
 }
 
 // Group implements Groups.
-func (g *grouped) Group(pos uint64) (events, before uint64) { return g.places[pos].events, g.places[pos].before }
+func (g *grouped) Group(pos uint64) (events, before uint64) {
+	return g.places[pos].events, g.places[pos].before
+}
 
 // TestCursorAgainstAWalk compares what a peer is found to lack with a look at each group.
 func TestCursorAgainstAWalk(t *testing.T) {
