@@ -28,3 +28,36 @@ func TestViewsAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+// An update makes what it leaves behind: the transaction, the path, the group with what it removes, and the item. What
+// a value is changed through is the transaction itself, and where the key stands is looked at without a copy.
+func TestUpdatesAllocateLittle(t *testing.T) {
+	r := NewReplica(1, StoreOptions{LogMax: 64})
+	var es []string
+	for i := range 2_000 {
+		es = append(es, benchElement(i))
+		addAll(t, r, "s", es[i])
+	}
+	var ch Changes
+	for name, c := range map[string]struct {
+		fn   func(s *ORSetTx[string], e string) error
+		most float64
+	}{
+		"add what is there": {(*ORSetTx[string]).Add, 4},
+		"remove":            {(*ORSetTx[string]).Remove, 3},
+	} {
+		change := Mutate[ORSet[string]](func(s *ORSetTx[string]) error {
+			e := es[0]
+			es = es[1:]
+			return c.fn(s, e)
+		})
+		if n := testing.AllocsPerRun(500, func() {
+			ch.Reset()
+			if _, err := r.Update("s", 0, change, &ch); err != nil {
+				t.Fatal(err)
+			}
+		}); n > c.most {
+			t.Errorf("%s: %v allocations, at most %v", name, n, c.most)
+		}
+	}
+}
