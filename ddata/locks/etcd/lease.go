@@ -38,8 +38,13 @@ func (s *Store) lease(name, owner string) *lease {
 	return l
 }
 
-// Refer implements door.System.
-func (l *lease) Refer(err error) error { return fmt.Errorf("lease %s: %w", l.key, err) }
+// Refer implements door.System. A call that has ended with the client says so, wherever it was.
+func (l *lease) Refer(err error) error {
+	if errors.Is(err, context.Canceled) && l.s.client.Ctx().Err() != nil {
+		return l.s.explain(context.Background(), l.key, err)
+	}
+	return fmt.Errorf("lease %s: %w", l.key, err)
+}
 
 // Bound implements door.System. Calls end with the client, too.
 func (l *lease) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
