@@ -11,17 +11,9 @@ import (
 	"github.com/coterie-go/coterie/crdt/form"
 )
 
-// Elements of sets and keys of maps become parts of paths:
-//
-//	a type with a codec of its own    what its MarshalBinary returns
-//	strings                           their bytes
-//	integers of any size              eight bytes that sort like the numbers
-//	bool                              one byte
-//	arrays of bytes                   their bytes
-//	all else that is comparable       core-deterministic CBOR
-//
-// Package form says when a type has a codec of its own. Two elements are one when their bytes are: of numbers that are
-// equal and differ in their encoding, 0.0 and -0.0, a set can hold both.
+// Elements of sets and keys of maps become parts of paths, in the form that package form gives their type. Two elements
+// are one when their bytes are: of numbers that are equal and differ in their encoding, 0.0 and -0.0, a set can hold
+// both.
 
 const signBit = 1 << 63
 

@@ -90,8 +90,8 @@ func (l *eventLog) open(g Group, size int) *originLog {
 // end is the position of the next event.
 func (l *eventLog) end() uint64 { return l.start + uint64(l.places.Len()) }
 
-// add enters the next event of the group that open has begun. it is what the event has put; of one that puts nothing,
-// what it has removed, or nil.
+// add enters the next event of the group that open has begun, at a place that says whose it is and where in its group.
+// it is what the event has put; of one that puts nothing, what it has removed, or nil.
 func (l *eventLog) add(p logged, e *Event, it *Item) {
 	if !e.Puts && (it == nil || it.Payload != "" || it.Path != e.Path || it.Key != e.Key) {
 		it = &Item{Key: e.Key, Path: e.Path} // a payload would be kept for nothing

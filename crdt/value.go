@@ -65,6 +65,8 @@ func kindOf(path string) Kind {
 // Laws: View depends on the items of the Reader only, not on how they came; it returns an error
 // that wraps ErrTypeClash for items of another type, and never panics: a panic is ErrPanic of the
 // call. Every path that T writes begins with Kind. T removes only items that it observed.
+//
+// The mutators of this package are Tx under another type: the Tx itself serves, and an update makes no second object.
 type Value[V, T any] interface {
 	Kind() Kind
 	View(Reader) (V, error)

@@ -24,7 +24,7 @@ type counts struct{ files, lines, methods, fields int }
 // row grows, and none is added.
 var widest = map[string]counts{
 	"bench":                               {files: 39, lines: 6771},
-	"crdt":                                {files: 59, lines: 7430},
+	"crdt":                                {files: 59, lines: 7424},
 	"crdt.Store":                          {methods: 31},
 	"ddata":                               {files: 32, lines: 4044},
 	"ddata/membership.member":             {methods: 38},
