@@ -77,8 +77,21 @@ func (sr *store) wrote(id uint64, err error) (w protocol.StateWrite, ok bool) {
 		sr.opFailed(writeOp(w), err)
 		return w, false
 	}
-	sr.opWorks(writeOp(w))
+	if op := writeOp(w); !sr.earlierUnderWay(id, op) {
+		sr.opWorks(op)
+	}
 	return w, true
+}
+
+// earlierUnderWay reports whether a write of a piece that began before this one has no answer yet. It may have begun
+// before what failed worked again, and fail still: then it would be told twice that it works.
+func (sr *store) earlierUnderWay(id uint64, op stateOp) bool {
+	for other, w := range sr.writes { // order: it only asks for one
+		if other < id && writeOp(w) == op {
+			return true
+		}
+	}
+	return false
 }
 
 // retryWrites repeats what failed, as far as it still stands.
