@@ -229,6 +229,10 @@ func (n *node) stepped(c *control.Plane, _ control.Machine, _ protocol.ShardID, 
 	n.w.meter.enter(n, planePart)
 	n.w.meter.note(n.stepPart, n.w.meter.last-n.stepBegan, in)
 	n.plane = c
+	if in, is := in.(protocol.TableChanged); is && len(in.Entries) > protocol.BatchMax {
+		n.w.fail("a step of a %v takes %d entries of the table, at most %d", partNames[n.stepPart], len(in.Entries),
+			protocol.BatchMax)
+	}
 	r, is := fx.(*protocol.RegionEffects)
 	if !is {
 		return

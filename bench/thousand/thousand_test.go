@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/protocol"
 	"go.uber.org/goleak"
 )
 
@@ -52,6 +53,29 @@ func TestAnIdleMemberCostsTheSame(t *testing.T) {
 	few, many := idle(30), idle(60)
 	if few == 0 || many > few*1.1 {
 		t.Errorf("%.0f bytes a second of 30 nodes, %.0f of 60", few, many)
+	}
+}
+
+// A node that comes into a cluster with more shards than one step may take is told of all of them.
+func TestStepsOfALargeTableAreBounded(t *testing.T) {
+	set := small(founders).withDefaults()
+	set.Shards, set.Restarts, set.AtOnce = 2*protocol.BatchMax+1, 1, 1
+	w := newWorld(t.Context(), set)
+	defer w.end()
+	for _, play := range []func() error{w.join, w.place} {
+		if err := play(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := w.meter.by[regionPart]["protocol.TableChanged"].steps
+	if err := w.restart(); err != nil {
+		t.Fatal(err)
+	}
+	if w.failed != nil {
+		t.Fatal(w.failed)
+	}
+	if n := w.meter.by[regionPart]["protocol.TableChanged"].steps - told; n < 3 {
+		t.Errorf("all nodes were told of the table %d times, the new one should have been more often", n)
 	}
 }
 

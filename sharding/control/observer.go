@@ -70,7 +70,7 @@ func (o *observer) follow() (cancel func()) {
 	return o.state.follow(stateChanges{
 		homes: func(v crdt.Reader) {
 			if o.table.put(v) {
-				o.inbox.Do(func(c *Plane, _ time.Time) { c.tableChanged() })
+				o.inbox.Do(func(c *Plane, _ time.Time) { c.table.look(c) })
 			}
 		},
 		locations:  func(v crdt.Reader) { o.coord.locationsChanged(v) },

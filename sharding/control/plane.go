@@ -150,15 +150,6 @@ func (c *Plane) toHosted(in protocol.ShardInput, shards ...protocol.ShardID) {
 	}
 }
 
-func (c *Plane) tableChanged() {
-	in := c.table.take()
-	if len(in.Entries) == 0 {
-		return
-	}
-	c.toRegion(in)
-	c.Coord.post(in)
-}
-
 // compareIDs has newer remembered ids of a shard compared with those that its machine knows of.
 func (c *Plane) compareIDs(h *Hosting) {
 	if c.Hosted.at(h.S) == nil {
