@@ -102,7 +102,7 @@ func (r *Region) becomeAlone() {
 		return
 	}
 	r.departure.alone = true
-	r.places.visitAll(func(s protocol.ShardID, p *place) {
+	r.places.visitKnown(func(s protocol.ShardID, p *place) {
 		switch p.phase {
 		case protocol.PhaseStarting, protocol.PhaseRunning, protocol.PhaseFencing:
 			id := p.host

@@ -115,7 +115,7 @@ func (ps *places) kill(s protocol.ShardID, p *place, why protocol.Reason) {
 
 // onDropped ends everything: the node is no member any more.
 func (r *Region) onDropped() {
-	r.places.visitAll(func(s protocol.ShardID, p *place) {
+	r.places.visitKnown(func(s protocol.ShardID, p *place) {
 		if p.hosts() {
 			r.places.kill(s, p, protocol.DropNodeLost)
 		}

@@ -52,7 +52,7 @@ func (ps *places) onView(was *view.View) {
 		ps.publish(s, p)
 	}
 	if was == nil || was.Closing != ps.view.Closing {
-		ps.visitAll(follow)
+		ps.visitKnown(follow)
 		return
 	}
 	all := slices.Collect(maps.Keys(ps.active)) // order: sorted below

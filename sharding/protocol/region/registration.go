@@ -184,7 +184,7 @@ func (r *Region) onOutranked() {
 func (r *Region) join(from protocol.UID, since protocol.Token) {
 	if !r.registration.joined {
 		r.registration.joined, r.registration.since = true, since
-		r.places.visitAll(func(s protocol.ShardID, p *place) {
+		r.places.visitKnown(func(s protocol.ShardID, p *place) {
 			p.doubt = r.registration.doubts(p.token)
 			r.places.publish(s, p)
 		})

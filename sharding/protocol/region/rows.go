@@ -37,6 +37,9 @@ func remoteRoute(home protocol.UID, t protocol.Token) protocol.Route {
 	return protocol.Route{State: protocol.RouteRemote, Home: home, Token: t}
 }
 
+// empty reports whether a row says nothing.
+func (rs *rows) empty(s protocol.ShardID) bool { return rs.of[s] == row{} }
+
 // place makes the place of a shard from its row.
 func (rs *rows) place(s protocol.ShardID) place {
 	r := &rs.of[s]

@@ -73,6 +73,38 @@ func TestAViewCostsWhatHasChanged(t *testing.T) {
 	}
 }
 
+// What visits the shards of which anything is known passes none of them over, nor looks at the others.
+func TestVisitKnown(t *testing.T) {
+	const shards = 40
+	rng := rand.New(rand.NewPCG(2, 1))
+	for range 200 {
+		tb := newTable(shards)
+		tb.plain = func(_ protocol.ShardID, p *place) bool { return p.phase == protocol.PhaseNone }
+		var want, got []protocol.ShardID
+		for s := range protocol.ShardID(shards) {
+			switch rng.IntN(3) {
+			case 0:
+				tb.visit(s, func(_ protocol.ShardID, p *place) { p.home, p.token = 2, protocol.Token{Epoch: 1} })
+			case 1:
+				tb.change(s).phase = protocol.PhaseRunning
+			default:
+				continue
+			}
+			want = append(want, s)
+		}
+		tb.settle()
+		tb.visitKnown(func(s protocol.ShardID, p *place) {
+			got = append(got, s)
+			if p.phase = protocol.PhaseNone; rng.IntN(2) == 0 {
+				p.phase = protocol.PhaseRunning // what is visited may change its side
+			}
+		})
+		if !slices.Equal(got, want) {
+			t.Fatalf("visited %v, want %v", got, want)
+		}
+	}
+}
+
 // registered returns a region of node 1 that routes so many shards to node 2.
 func registered(t *testing.T, shards int) *Region {
 	t.Helper()
