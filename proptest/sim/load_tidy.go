@@ -58,7 +58,7 @@ func (l tidyLoad) own(r *replicaHost, space, key string) {
 
 func (l tidyLoad) addOwned(r *replicaHost, b *history.Set) {
 	e := l.newEntry(r, b)
-	l.write(r, b.Key, e, crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error {
+	l.write(r, b, e, crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error {
 		return s.Add(e.Elem)
 	}))
 }
@@ -70,7 +70,7 @@ const fields = 3
 func (l tidyLoad) putOwned(r *replicaHost, b *history.Set) {
 	e := l.newEntry(r, b)
 	e.Put(fmt.Sprintf("f%d", l.rng.IntN(fields)), l.l.Newest())
-	l.write(r, b.Key, e, crdt.Mutate[crdt.NodeMap[string,
+	l.write(r, b, e, crdt.Mutate[crdt.NodeMap[string,
 		int]](func(m *crdt.NodeMapTx[string, int]) error { return m.Put(e.Field, e.N) }))
 }
 
@@ -150,7 +150,7 @@ func (l tidyLoad) fleeting(r *replicaHost, space string) {
 	if l.rng.IntN(3) > 0 && !w.healed { // when the world has healed, all of them are left alone
 		b := key(phase + l.rng.Int64N(2))
 		e := l.newEntry(r, b)
-		l.write(r, b.Key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+		l.write(r, b, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
 			return s.Add(e.Elem)
 		}))
 		return
@@ -178,11 +178,8 @@ func (l tidyLoad) final(r *replicaHost, space string) {
 		l.deleteForever(r, b)
 	default:
 		e, start := l.newEntry(r, &b.Set), l.w.now
-		l.writeThen(r, b.Key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
-			return s.Add(e.Elem)
-		}), func(err error) {
-			checkTold(l.w, r, b, err, start)
-		})
+		add := crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(e.Elem) })
+		l.writeThen(r, &b.Set, e, add, func(err error) { checkTold(l.w, r, b, err, start) })
 	}
 }
 
@@ -244,21 +241,24 @@ func (l *load) newEntry(r *replicaHost, b *history.Set) *history.Entry {
 }
 
 // write changes a key at a drawn level, and notes of the entry how far that came.
-func (l *load) write(r *replicaHost, key string, e *history.Entry, mutate func(*crdt.Tx) error) {
-	l.writeThen(r, key, e, mutate, func(error) {})
+func (l *load) write(r *replicaHost, b *history.Set, e *history.Entry, mutate func(*crdt.Tx) error) {
+	l.writeThen(r, b, e, mutate, func(error) {})
 }
 
-func (l *load) writeThen(r *replicaHost, key string, e *history.Entry, mutate func(*crdt.Tx) error, then func(error)) {
+func (l *load) writeThen(r *replicaHost, b *history.Set, e *history.Entry, mutate func(*crdt.Tx) error,
+	then func(error)) {
 	level, quorum := l.level()
 	l.w.counts.Writes++
 	r.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: key, Write: level, Mutate: r.noting(&e.Added, key, mutate)}
+		return replicator.Update{ID: id, Key: b.Key, Write: level, Mutate: r.noting(&e.Added, b.Key, mutate)}
 	}, func(res effect.Result) {
 		if res.Err == nil {
 			l.w.counts.Acked++
-			e.Apply(l.w.now)
+			if r.stores(b) {
+				e.Apply(l.w.now)
+			}
 			if quorum {
-				l.acknowledge(r, key, e)
+				l.acknowledge(r, b.Key, e)
 			}
 		}
 		then(res.Err)
