@@ -39,13 +39,16 @@ func (f *tableFeed) look(c *Plane) {
 // tell tells the machines what has changed, a part at a time: no step is longer because the table is large, and what
 // else waits for the loop comes between.
 func (f *tableFeed) tell(c *Plane, parts [][]protocol.Entry) {
-	if len(parts) == 0 {
-		f.busy = false
-		f.look(c)
+	if len(parts) > 0 {
+		in := protocol.TableChanged{Entries: parts[0]}
+		c.toRegion(in)
+		c.Coord.post(in)
+		parts = parts[1:]
+	}
+	if len(parts) > 0 {
+		c.Inbox.Do(func(c *Plane, _ time.Time) { f.tell(c, parts) })
 		return
 	}
-	in := protocol.TableChanged{Entries: parts[0]}
-	c.toRegion(in)
-	c.Coord.post(in)
-	c.Inbox.Do(func(c *Plane, _ time.Time) { f.tell(c, parts[1:]) })
+	f.busy = false
+	f.look(c)
 }
