@@ -18,5 +18,6 @@
 // The nodes form a cluster, all shards get homes, a minute passes, all nodes are restarted in turn,
 // youngest first and of the founders one at a time, another minute passes, and a tenth of them dies
 // at once, the oldest among them. At each instant a shard has at most one owner, and at the end of
-// each act exactly one; otherwise the play fails. The restart ends when all nodes are in one view.
+// each act exactly one, and no step takes more of the table of homes than a message may; otherwise the play
+// fails. The restart ends when all nodes are in one view.
 package thousand
