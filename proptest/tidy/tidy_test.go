@@ -10,14 +10,7 @@ import (
 
 // TestTree holds the whole module to every rule.
 func TestTree(t *testing.T) {
-	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, path, err := FindRoot(wd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root, path := rootHere(t)
 	m, err := Load(root, path)
 	if err != nil {
 		t.Fatal(err)
@@ -33,14 +26,7 @@ func TestTree(t *testing.T) {
 
 // TestListsOfExamples: what the lists of rule examples name is there.
 func TestListsOfExamples(t *testing.T) {
-	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, _, err := FindRoot(wd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root, _ := rootHere(t)
 	for dir, why := range unrun { // order: each is looked at by itself
 		if surface[dir] == "" || why == "" {
 			t.Errorf("unrun has %s, which is not in surface, or has no reason", dir)
@@ -280,4 +266,18 @@ var ruleCases = []struct {
 	{"a page of elsewhere", "words", "crdt/design.md", "Comments name house.m" + "d.", []string{":1: words"}},
 	{"a link", "words", "README.md", "[a](notes.m" + "d)\n[notes.m" + "d](a)", []string{":2: words"}},
 	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
+}
+
+// rootHere finds the root of this module, and the module's path.
+func rootHere(t *testing.T) (root, path string) {
+	t.Helper()
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, path, err = FindRoot(wd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root, path
 }

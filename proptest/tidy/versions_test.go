@@ -11,16 +11,9 @@ import (
 // TestModulesHaveTheSameVersions: what a module within needs and the root, too, it needs in the version of the root.
 // Otherwise all packages of the root that import it are compiled again for that module alone.
 func TestModulesHaveTheSameVersions(t *testing.T) {
-	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, _, err := FindRoot(wd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root, _ := rootHere(t)
 	wanted, modules := required(t, filepath.Join(root, "go.mod")), 0
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "go.mod" {
 			return err
 		}
