@@ -94,6 +94,7 @@ race: calm/raced live/raced ## only the tests with the race detector
 calm/plain:
 	$(TEST) -timeout 30m $(SIDE_BY_SIDE) $(CALM)
 
+# Of the packages of calm/raced: what the detector adds nothing to, and what runs with it and without it.
 calm/both:
 	$(TEST) -run '$(PLAIN_CALM)|$(BOTH)' $(PLAIN_IN)
 
