@@ -69,9 +69,12 @@ func (m *mark) tag() uint8 { return uint8(m.bits.Load() >> tickBits) }
 // setTag sets the tag of an entity that no worker has yet.
 func (m *mark) setTag(tag uint8) { m.bits.Store(uint32(tag) << tickBits) }
 
-// see notes a tick. It is the worker's.
+// see notes a tick. It is the worker's. What is noted already is not written: senders look at the line of it.
 func (m *mark) see(tick uint32) {
-	m.bits.Store(m.bits.Load()&^(1<<tickBits-1) | tick&(1<<tickBits-1))
+	was := m.bits.Load()
+	if now := was&^(1<<tickBits-1) | tick&(1<<tickBits-1); now != was {
+		m.bits.Store(now)
+	}
 }
 
 // unseen is how many ticks have passed since the one that was noted.
