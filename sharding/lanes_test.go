@@ -66,8 +66,10 @@ func (l *lane) took(id string, want ...int) {
 			for env, _, ok := turn.Next(); ok; env, _, ok = turn.Next() {
 				got = append(got, env.Msg.(addItem).N)
 			}
+			e.Hold(mailbox.ForBackoff)
+		} else {
+			e.HoldNew() // an idle mailbox would call a worker for the next message
 		}
-		e.Hold(mailbox.ForBackoff) // an idle mailbox would call a worker for the next message
 	}
 	if !slices.Equal(got, want) {
 		l.t.Errorf("%s has %v, want %v", id, got, want)

@@ -58,7 +58,8 @@ const (
 // It takes 64 bytes, a cache line that goes from the sender's processor to the worker's and back, once for
 // each Turn. While that lasts the worker needs the Turn alone, so that senders write beside it undisturbed.
 //
-// Invariant: turn is not nil if and only if the phase is running.
+// Invariants: turn is not nil if and only if the phase is running. An empty chunk is kept only while queued or
+// running.
 type Mailbox struct {
 	mu      sync.Mutex
 	phase   phase
@@ -72,7 +73,7 @@ type Mailbox struct {
 // Turn is what a worker has of a mailbox while that runs: from Refill until that finds nothing, GiveBack or
 // Hold. A worker has one, and uses it for one mailbox after the other.
 type Turn struct {
-	taken queue  // what it has not handled yet
+	taken queue  // what it has not handled yet; empty, it keeps a chunk for a mailbox that needs one
 	over  uint32 // how many more than may wait were taken; under the mailbox's lock
 }
 
@@ -297,14 +298,14 @@ func (m *Mailbox) Refill(t *Turn, limit int) (ok bool, rested *Drain) {
 	m.mu.Lock()
 	m.checkTurnLocked(t)
 	if m.waiting.len == 0 {
-		m.endTurnLocked(idle)
+		m.endTurnLocked(t, idle)
 		m.waiters.wake() // what was more than may wait has been handled
 		rested = m.restLocked()
 		m.mu.Unlock()
 		return false, rested
 	}
 	m.phase, m.turn = running, t
-	t.taken = m.waiting.take()
+	t.taken, m.waiting = m.waiting, t.taken
 	m.is &^= excess
 	if t.over = uint32(max(0, int(t.taken.len)-limit)); t.over > 0 {
 		m.is |= excess
@@ -331,13 +332,19 @@ func (m *Mailbox) Each(fn func(Envelope)) {
 	}
 }
 
-// endTurnLocked takes the mailbox from its worker, with what that has not handled.
-func (m *Mailbox) endTurnLocked(to phase) {
+// endTurnLocked takes the mailbox from its worker, with what that has not handled. An empty chunk stays with the
+// mailbox if that is busy, and otherwise with the worker.
+func (m *Mailbox) endTurnLocked(t *Turn, to phase) {
 	if m.turn != nil {
-		m.waiting.prepend(&m.turn.taken)
+		m.waiting.prepend(&t.taken)
 		m.turn, m.is = nil, m.is&^excess
 	}
-	m.phase = to
+	if m.phase = to; to == queued {
+		m.waiting.borrow(&t.taken)
+		return
+	}
+	t.taken.borrow(&m.waiting)
+	m.waiting.trim()
 }
 
 // GiveBack ends the worker's turn with what it has not handled yet: to be queued again at once. So it is if
@@ -345,7 +352,7 @@ func (m *Mailbox) endTurnLocked(to phase) {
 // is taken together.
 func (m *Mailbox) GiveBack() {
 	m.mu.Lock()
-	m.endTurnLocked(queued)
+	m.endTurnLocked(m.turn, queued)
 	m.mu.Unlock()
 }
 
@@ -355,7 +362,7 @@ func (m *Mailbox) GiveBack() {
 func (m *Mailbox) Hold(why HoldReason) (rested *Drain, schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.endTurnLocked(heldFor(why))
+	m.endTurnLocked(m.turn, heldFor(why))
 	if schedule = why == ForBackoff && m.is.are(sealed) && m.waiting.len > 0; schedule {
 		m.phase = queued
 	}
@@ -443,6 +450,7 @@ func (m *Mailbox) Shut(out func(Envelope, uint32)) (closes bool) {
 	for e, size, ok := rest.pop(); ok; e, size, ok = rest.pop() {
 		out(e, size)
 	}
+	rest.trim()
 	rested.Settled()
 	return closes
 }

@@ -65,13 +65,16 @@ func TestQueueAgainstSlice(t *testing.T) {
 				if q != (queue{}) {
 					t.Fatal("take left something")
 				}
-				q.prepend(&front)
+				if q.borrow(&front); len(model) > 0 {
+					q.prepend(&front)
+				}
 			},
+			"trim": func(*rapid.T) { q.trim() },
 			"": func(t *rapid.T) {
-				if int(q.len) != len(model) || (q.tail == nil && q.lead == 0) != (len(model) == 0) ||
-					q.lead == 0 && q.first != nil {
+				if int(q.len) != len(model) || q.lead == 0 && q.first != nil {
 					t.Fatalf("len %d, want %d", q.len, len(model))
 				}
+				checkChunks(t, &q)
 				at := 0
 				q.each(func(e Envelope) {
 					if e != envelope(model[at]) {
@@ -85,6 +88,26 @@ func TestQueueAgainstSlice(t *testing.T) {
 			},
 		})
 	})
+}
+
+// checkChunks fails when an empty chunk is not the only one of a queue, or keeps something.
+func checkChunks(t *rapid.T, q *queue) {
+	if q.tail == nil {
+		return
+	}
+	for c := q.tail.next; ; c = c.next {
+		if c.isEmpty() && (c.next != c || c.from > 0 || c.headed) {
+			t.Fatal("an empty chunk is one of several, or not ready")
+		}
+		for i := range c.msgs {
+			if at := uint16(i); (at < c.from || at >= c.to) && c.msgs[i] != nil {
+				t.Fatal("a chunk keeps a message that is gone")
+			}
+		}
+		if c == q.tail {
+			return
+		}
+	}
 }
 
 // What a mailbox hands to its workers is what was pushed, in order, however their turns end.
@@ -153,6 +176,11 @@ func TestMailboxAgainstSlices(t *testing.T) {
 				}
 				if (m.turn != nil) != (m.phase == running) {
 					t.Fatalf("turn %v in phase %d", m.turn, m.phase)
+				}
+				checkChunks(t, &m.waiting)
+				checkChunks(t, &turn.taken)
+				if c := m.waiting.tail; c != nil && c.isEmpty() && m.phase != queued && m.phase != running {
+					t.Fatalf("a mailbox in phase %d keeps an empty chunk", m.phase)
 				}
 			},
 		})

@@ -8,7 +8,8 @@ type head struct {
 	size         uint32
 }
 
-// chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
+// chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none. A busy one has one that the
+// senders fill and one that the worker empties, and the two change places.
 //
 // A message that was told on this node has an empty head. While a chunk has no others, the heads are neither
 // written nor read: the messages alone go from the sender's processor to the worker's.
@@ -49,8 +50,13 @@ var (
 func smallChunk() *chunk { return smallChunks.Get().(*chunk) }
 func largeChunk() *chunk { return largeChunks.Get().(*chunk) }
 
+// reset readies an empty chunk to be filled again.
+func (c *chunk) reset() { c.from, c.to, c.headed = 0, 0, false }
+
+// release gives an empty chunk back.
 func (c *chunk) release() {
-	c.next, c.from, c.to, c.headed = nil, 0, 0, false
+	c.reset()
+	c.next = nil
 	if len(c.msgs) == chunkSmall {
 		smallChunks.Put(c)
 	} else {
@@ -58,7 +64,8 @@ func (c *chunk) release() {
 	}
 }
 
-func (c *chunk) isFull() bool { return int(c.to) == len(c.msgs) }
+func (c *chunk) isFull() bool  { return int(c.to) == len(c.msgs) }
+func (c *chunk) isEmpty() bool { return c.from == c.to }
 
 // push puts an envelope into a chunk that is not full.
 func (c *chunk) push(e Envelope, size uint32) {
@@ -96,6 +103,8 @@ func (c *chunk) pop() (e Envelope, size uint32) {
 // queue is a FIFO of envelopes, each with what it counts of the bounds in bytes. It is not safe for
 // concurrent use. It has a place for the first message, if that is told and not asked, so that an entity
 // that is told one message at a time needs no chunk.
+//
+// Invariant: a chunk of it that is empty is its only one. It is kept for what is queued next.
 type queue struct {
 	first any    // stands before what is in chunks
 	tail  *chunk // the last one; nil: there is none
@@ -134,19 +143,36 @@ func (q *queue) pop() (e Envelope, size uint32, ok bool) {
 		q.len--
 		return e, size, true
 	}
-	if q.tail == nil {
+	if q.len == 0 {
 		return e, 0, false
 	}
 	h := q.tail.next
 	e, size = h.pop()
 	q.len--
-	if h.from == h.to {
-		if q.tail.next = h.next; h == q.tail {
-			q.tail = nil
-		}
+	switch {
+	case !h.isEmpty():
+	case h == q.tail:
+		h.reset()
+	default:
+		q.tail.next = h.next
 		h.release()
 	}
 	return e, size, true
+}
+
+// borrow takes the empty chunk of another queue, if it has none and that has one.
+func (q *queue) borrow(from *queue) {
+	if q.tail == nil && from.tail != nil && from.tail.isEmpty() {
+		q.tail, from.tail = from.tail, nil
+	}
+}
+
+// trim releases the empty chunk.
+func (q *queue) trim() {
+	if q.tail != nil && q.tail.isEmpty() {
+		q.tail.release()
+		q.tail = nil
+	}
 }
 
 // prepend puts all of front before what is queued and empties front.
@@ -154,6 +180,8 @@ func (q *queue) prepend(front *queue) {
 	if front.len == 0 {
 		return
 	}
+	front.trim()
+	q.trim()
 	if q.lead > 0 { // it is the first no more
 		c := smallChunk()
 		c.push(Envelope{Msg: q.first}, q.lead-1)
@@ -219,4 +247,5 @@ func (q *queue) dropInternal() {
 			q.push(e, size)
 		}
 	}
+	all.trim()
 }
