@@ -89,6 +89,9 @@ type Incarnation interface {
 // sliceMax is how many messages one entity handles while others wait for a worker.
 const sliceMax = 256
 
+// sparseBelow is how many messages a slice handles that is not sparse.
+const sparseBelow = 8
+
 var _ lease.Suspended = (*Entity)(nil)
 
 // LeaseReturned implements lease.Suspended.
@@ -125,6 +128,7 @@ func (e *Entity) Run(w *pool.Slice) {
 func (e *Entity) slice(t *turn) {
 	r := e.Shard.runtime
 	for e.more(t) {
+		few := t.Taken() < sparseBelow
 		o, err := e.measured(r, t)
 		switch {
 		case o == emptied && t.worker.Others():
@@ -147,6 +151,9 @@ func (e *Entity) slice(t *turn) {
 		case yielded:
 			e.GiveBack()
 			r.Pool.Submit(e)
+			if few {
+				t.worker.Sparse()
+			}
 			return
 		case suspended:
 			e.Pause(mailbox.ForLease)

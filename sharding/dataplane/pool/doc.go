@@ -5,7 +5,9 @@
 //   - A Task is what runs: an entity with its mailbox, to the data plane. The run queue allocates
 //     only while it grows, and takes no room in the task.
 //   - A Pool has the run queue and the workers. It starts more workers when handlers block.
-//   - A Slice is what a task sees of its worker. The task yields to others when it has run for long.
+//   - A Slice is what a task sees of its worker. The task yields to others when it has run for long. It says
+//     when it was sparse: then the worker lets other goroutines run before the next one, unless they have kept
+//     it waiting lately.
 //   - A Watch looks at the workers now and then. It tells of a handler that does not return, with
 //     its age and its stack.
 //

@@ -48,6 +48,8 @@ type Pool[T Task[T]] struct {
 
 	queued    atomic.Int64   // length of the run queue, for readers that do not hold mu
 	looks     *atomic.Uint32 // see Watch; apart, because what is beside mu changes with every task
+	ticks     atomic.Uint64  // of the monitor
+	hasteTill atomic.Uint64  // the tick before which no worker pauses
 	scheduler scheduler.Scheduler
 	monitor   scheduler.Timer
 	ended     *scheduler.Group // the workers
@@ -72,11 +74,18 @@ type Slice struct {
 	looks  *atomic.Uint32 // the pool's
 	begun  atomic.Uint32  // the look of the watch after which the latest message was begun
 
+	sparse bool // the slice has found few messages; the worker's
+
 	Own any // what the tasks of this worker keep from slice to slice; theirs
 }
 
 // Others reports whether other tasks wait for a worker.
 func (s *Slice) Others() bool { return s.queued.Load() > 0 }
+
+// Sparse notes that the slice has found few messages although others wait. The worker then lets the goroutines run
+// that have more, so that the next slices find several messages each: what a slice costs beside its messages is more
+// than one of them does, above all where senders and workers take a mailbox from each other.
+func (s *Slice) Sparse() { s.sparse = true }
 
 // Begin notes, for the Watch, that the task begins a message.
 func (s *Slice) Begin() {
@@ -94,6 +103,9 @@ const (
 	// loneRounds is that of a worker that has run one slice since it was woken. Its next task comes at
 	// once, from a goroutine that waits for what it did, or not soon: each round may wake a thread.
 	loneRounds = 2
+	// hasteTicks is for how many ticks no worker pauses after a pause that took longer than one: other
+	// goroutines then keep the processors, and each pause is a wait for all of them.
+	hasteTicks = 1000
 )
 
 // New makes a pool of base workers, 0 for GOMAXPROCS, and at most max. It plants what a test wants
@@ -192,8 +204,22 @@ func (p *Pool[T]) work(w *worker[T]) {
 			p.startLocked()
 		}
 		p.mu.Unlock()
-		searching = false
-		e.Run(&w.Slice)
+		searching, w.sparse = false, false
+		if e.Run(&w.Slice); w.sparse {
+			p.pause()
+		}
+	}
+}
+
+// pause lets other goroutines run, unless that has taken long lately.
+func (p *Pool[T]) pause() {
+	now := p.ticks.Load()
+	if now < p.hasteTill.Load() {
+		return
+	}
+	p.scheduler.Yield()
+	if p.ticks.Load()-now > 1 {
+		p.hasteTill.Store(now + hasteTicks)
 	}
 }
 
@@ -230,6 +256,7 @@ func (p *Pool[T]) retireLocked(w *worker[T], searched bool) (end bool) {
 // tick is the monitor: it adds workers when tasks wait and no worker has taken one since the
 // last tick.
 func (p *Pool[T]) tick() {
+	p.ticks.Add(1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.queue.isEmpty() {

@@ -100,6 +100,64 @@ func TestWorkerEndsWithATask(t *testing.T) {
 	})
 }
 
+// yields counts what a pool yields; each takes a time of its own.
+type yields struct {
+	scheduler.Goroutines
+	n    atomic.Int64
+	take atomic.Int64
+}
+
+func (y *yields) Yield() {
+	y.n.Add(1)
+	<-time.After(time.Duration(y.take.Load()))
+}
+
+// A worker pauses after a sparse slice, and after no other; when a pause has taken long, for a second of work no
+// more.
+func TestWorkersPauseAfterSparseSlices(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		const tasks = 10
+		y := &yields{}
+		p := New[*job](1, 1, y, defect.Set{})
+		pauses := func(handle func(*Slice)) int64 {
+			gate := make(chan struct{})
+			p.Submit(&job{do: func(*Slice) { <-gate }})
+			synctest.Wait()
+			for range tasks {
+				p.Submit(&job{do: handle})
+			}
+			p.Submit(&job{do: func(*Slice) { <-gate }}) // what is yielded to find more is not counted
+			before := y.n.Load()
+			gate <- struct{}{}
+			<-time.After(tasks * time.Second)
+			n := y.n.Load() - before
+			close(gate)
+			synctest.Wait()
+			return n
+		}
+		if n := pauses(func(*Slice) {}); n != 0 {
+			t.Errorf("%d pauses after slices that are not sparse", n)
+		}
+		if n := pauses((*Slice).Sparse); n != tasks {
+			t.Errorf("%d pauses after %d sparse slices", n, tasks)
+		}
+		y.take.Store(int64(3 * monitorTick))
+		if n := pauses((*Slice).Sparse); n != 1 {
+			t.Errorf("%d long pauses", n)
+		}
+		y.take.Store(0)
+		if n := pauses(func(s *Slice) {
+			<-time.After(hasteTicks / tasks * 2 * monitorTick)
+			s.Sparse()
+		}); n == 0 || n > tasks*2/3 {
+			t.Errorf("%d pauses in two seconds after a long one", n)
+		}
+		if err := p.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The watch tells of a handler that does not return, again when its age has doubled, and not of one
 // that begins messages.
 func TestWatchTellsOfSlowTasks(t *testing.T) {
