@@ -36,6 +36,9 @@ func (s *Shard) Check() error {
 	f.Check(!holds || !s.cfg.ShardsTakeLeases() || s.leaseState.Held() || s.cfg.Planted(defect.KeepLostLease),
 		"%s while the lease is %s",
 		shardPhaseNames[s.phase], s.leaseState)
+	sr, r := &s.population.store, &s.population.roll
+	f.Check(r.known == (s.phase == shardLoading && sr.read == 0 && !sr.unread), "%s with %d of %d ids entered",
+		shardPhaseNames[s.phase], r.at, len(r.ids))
 	f.Check(!s.population.store.failed || s.population.store.write.ID != 0, "a failed write without a write")
 	return f.Err()
 }

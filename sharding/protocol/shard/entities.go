@@ -27,14 +27,11 @@ type entities struct {
 	restarting  timers
 }
 
-// load takes the ids of the set.
-func (es *entities) load(ids []protocol.EntityID) {
+// expect begins anew, for so many entities.
+func (es *entities) expect(n int) {
 	es.byID.clear()
 	clear(es.armed)
-	es.byID.reserve(len(ids))
-	for _, id := range ids {
-		es.become(id, entityRemembered)
-	}
+	es.byID.expect(n)
 }
 
 // disarm ends all timers.

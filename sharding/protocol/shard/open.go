@@ -33,16 +33,24 @@ func (s *Shard) onRead(in protocol.DidRead) {
 	}
 	if s.phase == shardLoading {
 		s.population.onLoaded(in.IDs)
-		s.becomeOpen()
+		s.enter()
 		return
 	}
 	s.population.onVerified(in.IDs)
+}
+
+// enter enters a part of the ids of the set, and opens the shard after the last.
+func (s *Shard) enter() {
+	if s.phase == shardLoading && s.population.roll.enter(&s.population) {
+		s.becomeOpen()
+	}
 }
 
 // becomeOpen tells the region, wakes those that waited, and then starts what is remembered.
 func (s *Shard) becomeOpen() {
 	s.phase = shardOpen
 	s.tell(protocol.ShardStarted{Shard: s.id})
+	s.population.hearLate()
 	s.population.wakeEarly()
 	s.population.recovery.recover()
 }

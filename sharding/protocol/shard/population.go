@@ -13,6 +13,7 @@ type population struct {
 	*env
 	entities  entities
 	store     store
+	roll      roll
 	recovery  recovery
 	strangers strangers
 	requests  map[protocol.EntityID][]uint64 // StartEntity that wait
@@ -31,6 +32,7 @@ func (p *population) init(e *env, seed uint64) {
 
 // forget is the end of everything that the shard knows of its entities.
 func (p *population) forget() {
+	p.roll = roll{}
 	p.recovery.at, p.recovery.turns = time.Time{}, 0
 	p.entities.forget()
 	p.store = newStore(p.env, &p.entities, p.store.ids)

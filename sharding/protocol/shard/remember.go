@@ -2,26 +2,24 @@ package shard
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// onLoaded takes the ids of the set. Those that belong to another shard, because the
-// number of shards or the hash has changed, are started there and then forgotten here.
+// onLoaded takes the ids of the set, to be entered.
 func (p *population) onLoaded(ids []protocol.EntityID) {
 	p.store.loaded(len(ids) > 0)
-	p.entities.load(ids)
-	strange := func(id protocol.EntityID) bool { return p.cfg.Shard(id) != p.id }
-	p.recovery.queue = ids
-	for _, id := range ids {
-		if strange(id) {
-			p.strangers.ids = append(p.strangers.ids, id)
-		}
-	}
-	if len(p.strangers.ids) > 0 {
-		p.recovery.queue = slices.DeleteFunc(slices.Clone(ids), strange)
+	p.entities.expect(len(ids))
+	p.roll = roll{ids: ids, known: true}
+}
+
+// hearLate hears what has changed in the set while its ids were being entered.
+func (p *population) hearLate() {
+	later := p.roll.later
+	p.roll.later = nil
+	for _, in := range later {
+		p.onIDsChanged(in)
 	}
 }
 
@@ -39,6 +37,10 @@ func (p *population) wakeEarly() {
 // has put it is under way or to be repeated. An id that appeared (a disk that was away has
 // returned) is started, once a read says that it is there.
 func (p *population) onIDsChanged(in protocol.IDsChanged) {
+	if p.roll.known {
+		p.roll.later = append(p.roll.later, in)
+		return
+	}
 	if !p.cfg.Remember.Entities || p.phase < shardOpen || p.phase >= shardStopping {
 		return
 	}

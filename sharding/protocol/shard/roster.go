@@ -122,18 +122,16 @@ func (r *roster) add(id protocol.EntityID, h hash, e entity) {
 		i = r.made
 	}
 	r.len++
-	r.reserve(r.len)
+	if r.heads.len < r.len {
+		r.split()
+	}
 	head := r.chain(h)
 	*r.rows.at(i) = row{id: id, next: *head, tag: h.tag(), entity: e}
 	*head = i
 }
 
-// reserve makes chains for so many entities. If they come later, their chains need not be divided then.
-func (r *roster) reserve(n int) {
-	for r.heads.len < n {
-		r.split()
-	}
-}
+// expect makes the chains for so many entities of an empty roster, so that none is divided when they come.
+func (r *roster) expect(n int) { r.heads.growTo(n) }
 
 // remove takes out an id with that hash, which is there.
 func (r *roster) remove(id protocol.EntityID, h hash) {
@@ -225,4 +223,16 @@ func (p *pieces[T]) grow() {
 		p.more = append(p.more, new([pieceMax]T))
 	}
 	p.len++
+}
+
+// growTo makes an empty one have at least n elements, all zero.
+func (p *pieces[T]) growTo(n int) {
+	if n < pieceMax {
+		p.first, p.len = make([]T, n), n
+		return
+	}
+	p.first, p.len = make([]T, pieceMax), pieceMax
+	for ; p.len < n; p.len += pieceMax {
+		p.more = append(p.more, new([pieceMax]T))
+	}
 }

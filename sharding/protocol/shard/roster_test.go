@@ -94,7 +94,7 @@ func TestLargeRoster(t *testing.T) {
 	const n = 3 << linear.TagFrom
 	for _, expected := range []int{0, n / 2, n} {
 		r := newRoster(1)
-		r.reserve(expected)
+		r.expect(expected)
 		for i := range n {
 			r.set(protocol.EntityID(strconv.Itoa(i)), entity{state: entityActive})
 		}

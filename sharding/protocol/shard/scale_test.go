@@ -39,19 +39,29 @@ func BenchmarkShardStarts(b *testing.B) {
 	}
 }
 
-// BenchmarkShardLoad measures the start of a shard with a million remembered ids.
+// BenchmarkShardLoad measures the start of a shard with a million remembered ids, and its longest step.
 func BenchmarkShardLoad(b *testing.B) {
 	ids := make([]protocol.EntityID, 1_000_000)
 	for i := range ids {
 		ids[i] = protocol.EntityID("entity-" + protocol.ShardID(i).String())
 	}
+	var longest time.Duration
 	for b.Loop() {
 		s, _ := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 1}, Self: 1,
 			Remember: protocol.Remember[protocol.StoreID]{Entities: true}}, rand.New(rand.NewPCG(1, 1)), 0)
-		s.Step(time.Unix(0, 0), protocol.Open{})
-		s.Step(time.Unix(0, 0), protocol.DidRead{ID: 1, IDs: ids})
+		step := func(in protocol.ShardInput) {
+			began := time.Now()
+			s.Step(time.Unix(0, 0), in)
+			longest = max(longest, time.Since(began))
+		}
+		step(protocol.Open{})
+		step(protocol.DidRead{ID: 1, IDs: ids})
+		for !s.Deadline().IsZero() {
+			step(protocol.Tick{})
+		}
 		if s.population.entities.running != len(ids) {
 			b.Fatal(s.population.entities.running)
 		}
 	}
+	b.ReportMetric(longest.Seconds()*1e3, "ms/longest-step")
 }

@@ -95,6 +95,9 @@ func (s *Shard) Step(now time.Time, in protocol.ShardInput) *protocol.ShardEffec
 func (s *Shard) Deadline() time.Time {
 	var d time.Time
 	p := &s.population
+	if p.roll.known {
+		return s.now // for the next part
+	}
 	for _, t := range [...]time.Time{p.entities.passivating.next(), p.restartDue(), p.recovery.at, s.stopAt,
 		p.store.retryAt, p.store.tidyAt,
 		p.store.lateAt, p.strangers.due(), s.leaseState.Deadline()} {
@@ -106,6 +109,7 @@ func (s *Shard) Deadline() time.Time {
 }
 
 func (s *Shard) onTick() {
+	s.enter()
 	for id := range s.population.entities.passivating.expired(s.now, &s.population.entities) {
 		s.do(protocol.ForceStop{ID: id})
 		s.notify(protocol.Event{Kind: protocol.PassivationForced, Entity: id})
