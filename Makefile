@@ -63,8 +63,8 @@ in_modules     = @for m in $(1); do echo "$$m: $(2)"; (cd $$m && $(2)) || exit 1
 PLAIN_TESTS   := $(patsubst %,plain/%,$(filter-out proptest/documents,$(PLAIN_MODULES)))
 RACED_TESTS   := $(patsubst %,raced/%,$(RACED_MODULES))
 
-.PHONY: help demo test calm calm/plain calm/both calm/raced live live/plain live/raced race modules upgrade survival \
-        vet lint sim soak simspeed defects fuzz compare report peers bench ci $(PLAIN_TESTS) $(RACED_TESTS)
+.PHONY: help demo test calm calm/plain calm/both calm/raced calm/bench live live/plain live/raced race modules upgrade \
+        survival vet lint sim soak simspeed defects fuzz compare report peers bench ci $(PLAIN_TESTS) $(RACED_TESTS)
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -84,7 +84,7 @@ SIDE_BY_SIDE = -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
 # What one of these three waits for leaves its processor to the others.
 calm: ## only the tests that need no processor of their own
-	$(MAKE) -j 3 calm/plain calm/raced calm/both
+	$(MAKE) -j 3 calm/plain calm/raced calm/both calm/bench
 
 live: live/plain live/raced ## only the tests of running nodes
 
@@ -97,6 +97,12 @@ calm/plain:
 # Of the packages of calm/raced: what the detector adds nothing to, and what runs with it and without it.
 calm/both:
 	$(TEST) -run '$(PLAIN_CALM)|$(BOTH)' $(PLAIN_IN)
+
+# Each benchmark once, for what it asserts: it would not be noticed for long if one was broken. The largest sizes are
+# left out.
+BENCHED = $(shell grep -slE '^func Benchmark' $$($(GO) list -f '{{.Dir}}/*_test.go' ./...) | xargs -n1 dirname | sort -u)
+calm/bench:
+	$(TEST) -short -run '^$$' -bench . -benchtime 1x $(BENCHED)
 
 # Of crdt only snapshots meet other goroutines.
 calm/raced:

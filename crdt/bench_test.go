@@ -33,6 +33,9 @@ func mustUpdate(tb testing.TB, r *Replica, key string, fn func(*Tx) error) Group
 
 func eachSize(b *testing.B, fn func(b *testing.B, n int)) {
 	for _, n := range benchSizes {
+		if testing.Short() && n > 100_000 {
+			break
+		}
 		b.Run(fmt.Sprintf("elements=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			fn(b, n)

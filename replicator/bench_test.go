@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -200,30 +199,5 @@ func BenchmarkReadMajority(b *testing.B) {
 	}
 	if l.n != int(id) {
 		b.Fatalf("%d of %d answered", l.n, id)
-	}
-}
-
-// BenchmarkRepairEmpty brings 100,000 items to an empty replica, from the question to the flip.
-func BenchmarkRepairEmpty(b *testing.B) {
-	l := newLab(b, 1)
-	for i := range 100_000 {
-		l.step(1, Update{ID: uint64(i), Key: fmt.Sprint("key", i%1000), Mutate: func(t *crdt.Tx) error {
-			return addOne.Mutator(t).Add(fmt.Sprint(i))
-		}})
-	}
-	next := crdt.Origin(1)
-	epoch := uint64(1)
-	for b.Loop() {
-		next++
-		epoch++
-		l.ms[next], _ = New(settings.Config{Self: next}, rand.New(rand.NewPCG(1, 2)), Loaded{})
-		v := with(viewOf(epoch, 1), next)
-		l.step(1, Install{v})
-		l.step(next, Install{v})
-		l.drain()
-		if l.ms[next].Snapshot(keyspace.Volatile).Len() != 100_000 {
-			b.Fatal(l.ms[next])
-		}
-		delete(l.ms, next)
 	}
 }

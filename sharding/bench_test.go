@@ -3,7 +3,6 @@ package sharding
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -117,38 +116,3 @@ func BenchmarkAsk64(b *testing.B) {
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "M/s")
 }
-
-// BenchmarkIdle reports the bytes that an idle entity costs beside the user's state.
-func BenchmarkIdle(b *testing.B) {
-	typ := cartType(&cartLog{})
-	empty := receiveFunc(func(*Context[message_], message_) error { return nil })
-	typ.New = func(*Context[message_]) Entity[message_] { return empty }
-	g, _ := localRegion(b, typ)
-	const n = 200_000
-	ids := make([]string, n)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("cart-%010d", i)
-	}
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for _, id := range ids {
-		if err := g.Tell(context.Background(), id, leftover{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for i := 0; i < n; i += 1000 {
-		if _, err := Ask(context.Background(), g.Ref(ids[i]), silent{}); err == nil {
-			b.Fatal("no error")
-		}
-	}
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/entity")
-	runtime.KeepAlive(g)
-}
-
-type leftover struct{}
-
-func (leftover) command() {}
