@@ -129,7 +129,7 @@ func (c *Context[M]) Reply(v any) error {
 	if err != nil {
 		return err
 	}
-	return l.Reply(v)
+	return l.reply(v)
 }
 
 // Fail answers the question being handled with an error: the caller gets ErrHandler with its text,
@@ -273,10 +273,16 @@ func (l Responder) Reply(v any) error {
 	if err := l.allowed(); err != nil {
 		return err
 	}
+	return l.reply(v)
+}
+
+// reply is Reply of a question that may be answered.
+func (l Responder) reply(v any) error {
 	defer l.settle()
 	if wrong := l.checkType(v); wrong != "" {
 		if cause, is := v.(error); is {
-			return l.Fail(cause)
+			l.r.Out.Fail(l.envelope(), cause)
+			return nil
 		}
 		l.r.Out.ReplyError(l.envelope(), codec.StatusReplyType, wrong)
 		return fmt.Errorf("%w: %s", ErrReplyType, wrong)

@@ -127,7 +127,9 @@ func (a *Table) Bound(c *Call) {
 
 // openLocked makes the slot that of a question that waits, and went nowhere yet.
 func (c *Call) openLocked(generation uint64) {
-	c.node.Store(0)
+	if c.node.Load() != 0 {
+		c.node.Store(0)
+	}
 	c.state.Store(generation<<2 | callWaiting)
 }
 
