@@ -15,7 +15,8 @@
 //
 // -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second
 // process writes its profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads
-// a profile. On a shared machine, the ratios and the cpu_… figures hold better than others.
+// a profile. On a shared machine, the ratios and the cpu_… figures hold better than others. Where handover_ns is above
+// 200, what one processor says to the other one takes long, as on two sockets; the bench tell is then half as fast.
 //
 // # What each bench measures
 //

@@ -51,6 +51,7 @@ func runTell(ctx context.Context, o options) error {
 			plain func() Message // what the limit is told
 			tell  func(c, i int) error
 		}{{"id", made, id}, {"ref", made, ref}, {"ref-kept-message", kept, refKept}} {
+			before := measure.Handover()
 			plain := measure.NewMailbox[Message]()
 			limit, _ := handled(senders, d/2, func(int, int) error {
 				plain.Tell(way.plain())
@@ -66,6 +67,7 @@ func runTell(ctx context.Context, o options) error {
 			f.Add("limit_ops_per_s", int(limit.PerSecond()))
 			f.Add("ratio", l.PerSecond()/limit.PerSecond())
 			measure.AddCPU(&f, l, limit)
+			f.Add("handover_ns", max(before, measure.Handover()).Nanoseconds())
 			measure.Report("tell", fmt.Sprintf("%s-%d-senders", way.name, senders), f)
 		}
 	}
