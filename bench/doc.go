@@ -13,10 +13,9 @@
 // make compare OLD=a.txt NEW=b.txt compares two such texts, by benchstat. Package results says what is kept.
 // make peers measures other libraries beside these benches; command bench/peers says how.
 //
-// -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second
-// process writes its profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads
-// a profile. On a shared machine, the ratios and the cpu_… figures hold better than others. Where handover_ns is above
-// 200, what one processor says to the other one takes long, as on two sockets; the bench tell is then half as fast.
+// -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second process writes its
+// profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads a profile. On a shared machine, the ratios
+// and the cpu_… figures hold better than others. Above 200 handover_ns what one processor says to the other takes long.
 //
 // # What each bench measures
 //
