@@ -14,7 +14,7 @@
 // make peers measures other libraries beside these benches; command bench/peers says how.
 //
 // -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second process writes its
-// profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads a profile. On a shared machine, the ratios
+// profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads one. On a shared machine, the ratios
 // and the cpu_… figures hold better than others. Above 200 handover_ns what one processor says to the other takes long.
 //
 // # What each bench measures
