@@ -131,7 +131,17 @@ func (r *roster) add(id protocol.EntityID, h hash, e entity) {
 }
 
 // expect makes the chains for so many entities of an empty roster, so that none is divided when they come.
-func (r *roster) expect(n int) { r.heads.growTo(n) }
+func (r *roster) expect(n int) {
+	h := &r.heads
+	if n < pieceMax {
+		h.first, h.len = make([]uint32, n), n
+		return
+	}
+	h.first, h.len = make([]uint32, pieceMax), pieceMax
+	for ; h.len < n; h.len += pieceMax {
+		h.more = append(h.more, new([pieceMax]uint32))
+	}
+}
 
 // remove takes out an id with that hash, which is there.
 func (r *roster) remove(id protocol.EntityID, h hash) {
@@ -223,16 +233,4 @@ func (p *pieces[T]) grow() {
 		p.more = append(p.more, new([pieceMax]T))
 	}
 	p.len++
-}
-
-// growTo makes an empty one have at least n elements, all zero.
-func (p *pieces[T]) growTo(n int) {
-	if n < pieceMax {
-		p.first, p.len = make([]T, n), n
-		return
-	}
-	p.first, p.len = make([]T, pieceMax), pieceMax
-	for ; p.len < n; p.len += pieceMax {
-		p.more = append(p.more, new([pieceMax]T))
-	}
 }
