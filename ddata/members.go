@@ -77,7 +77,8 @@ func newMembers(n *Node) (*members, error) {
 	}
 	if errors.Is(err, format.ErrUnspoken) {
 		return nil, fmt.Errorf("ddata: Config.Dir %s: %w; the directory is left as it is: run a build that speaks "+
-			"that level, and let Config.FormatMax not hold it below", n.cfg.Dir, err)
+			"that level, and let Config.FormatMax not hold it below; if the cluster refuses that build, it has "+
+			"gone on without this node: give it an empty directory", n.cfg.Dir, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ddata: %w", err)

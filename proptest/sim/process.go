@@ -183,7 +183,7 @@ func (w *World) refused(p *Process, err error) {
 	w.trace.Note(p, "REFUSED %v", err)
 	switch {
 	case errors.Is(err, disks.ErrRead), w.operator.builds.Upgrade(s.index, p.uid, err), s.told(err):
-	case s.disk.Torn():
+	case s.disk.Torn(), w.operator.builds.Outgrown(s.index):
 		s.disk.Wipe()
 	default:
 		w.violate("store", "%v does not start: %v", p, err)

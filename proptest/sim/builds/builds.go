@@ -24,6 +24,8 @@ type Fleet struct {
 	rs      random.Streams
 	of      map[uint64]format.Range // by the uid of the process
 	next    map[int]format.Range    // of the slots on which a build was refused
+	raised  map[int]bool            // the slots on which the cluster has refused the second
+	between map[int]bool            // of these, the slots whose disks the third does not read
 
 	// Refused is how many processes ended because of the formats that they speak.
 	Refused uint64
@@ -31,7 +33,8 @@ type Fleet struct {
 
 // New returns the fleet of a world, of several builds or of one.
 func New(several bool, rs random.Streams) *Fleet {
-	return &Fleet{several: several, rs: rs, of: map[uint64]format.Range{}, next: map[int]format.Range{}}
+	return &Fleet{several: several, rs: rs, of: map[uint64]format.Range{}, next: map[int]format.Range{},
+		raised: map[int]bool{}, between: map[int]bool{}}
 }
 
 // Start draws what an operator starts on a slot. late: most nodes have been upgraded by now. running: there
@@ -63,7 +66,7 @@ func (f *Fleet) draw(slot int, uid uint64, late, running, healed bool) format.Ra
 
 // Upgrade takes the end of a process for one because of its formats, if that is what it is: the second
 // build comes to its slot, or the third, if the second was refused: all members have been of the third at one
-// time, and raised the level. It reports whether it was so.
+// time, and raised the level. It reports whether it was so, and another build is all that it takes.
 func (f *Fleet) Upgrade(slot int, uid uint64, why error) bool {
 	var refused *membership.RefusedError
 	if !errors.Is(why, format.ErrUnspoken) &&
@@ -71,11 +74,20 @@ func (f *Fleet) Upgrade(slot int, uid uint64, why error) bool {
 		return false
 	}
 	f.Refused++
+	f.raised[slot] = f.raised[slot] || refused != nil && f.of[uid] == Second
+	if f.between[slot] = f.raised[slot] && refused == nil && f.of[uid] == Third; f.between[slot] {
+		return false
+	}
 	if f.next[slot] = Second; f.of[uid] == Second {
 		f.next[slot] = Third
 	}
 	return true
 }
+
+// Outgrown reports whether no build fits a slot: it was away while the cluster went over two of them. The one
+// that its disk fits is refused by the cluster, and the other one does not read the disk. The operator gives it an
+// empty one.
+func (f *Fleet) Outgrown(slot int) bool { return f.between[slot] }
 
 // Outdated reports whether a process is of several builds, and not of the second.
 func (f *Fleet) Outdated(uid uint64) bool { return f.several && f.of[uid] != Second }

@@ -46,6 +46,17 @@ func TestAnOperatorUpgrades(t *testing.T) {
 	if !f.Upgrade(3, 99, format.ErrUnspoken) || f.Start(3, 100, true, true, true) != Second {
 		t.Error("where the third was refused, the second does not come")
 	}
+	if f.Outgrown(3) {
+		t.Error("no cluster has refused the second build")
+	}
+	f.Start(3, 101, true, true, true)
+	if !f.Upgrade(3, 101, &membership.RefusedError{Reason: bootstrap.ReasonFormat}) || f.Outgrown(3) {
+		t.Error("a build that the cluster refuses is not the end")
+	}
+	f.Start(3, 102, true, true, true)
+	if f.Upgrade(3, 102, format.ErrUnspoken) || !f.Outgrown(3) || f.Start(3, 103, true, true, true) != Third {
+		t.Error("a disk that was away for two builds is not seen")
+	}
 	one := New(false, random.Streams{Seed: 1})
 	if one.Start(0, 1, false, true, false) != format.Build() || one.Outdated(1) {
 		t.Error("a world of one build has another")
