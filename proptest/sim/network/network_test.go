@@ -189,6 +189,21 @@ func TestStripesLoseNothing(t *testing.T) {
 	}
 }
 
+// TestStripesAreBusyWhileTheyDial: what waits for a connection is under way, if the receiver can be reached.
+func TestStripesAreBusyWhileTheyDial(t *testing.T) {
+	w := newWorld(network.Settings{LaneMax: 1 << 20}, 2)
+	s := w.net.Connect(w.ends[0], w.ends[1], 0, random.Streams{Seed: 1}.Stream("stripe", 0))
+	if s.Busy() {
+		t.Error("nothing is under way")
+	}
+	if err := s.Append(1, func(b []byte) []byte { return append(b, 'x') }, nil); err != nil || !s.Busy() {
+		t.Errorf("a frame waits for the connection: busy %t, %v", s.Busy(), err)
+	}
+	if w.net.Cut(apart); s.Busy() {
+		t.Error("the receiver cannot be reached")
+	}
+}
+
 // TestStripesGiveBack what a removed peer has not got, and end what their sender took with it.
 func TestStripesGiveBack(t *testing.T) {
 	w := newWorld(network.Settings{LaneMax: 2}, 3)

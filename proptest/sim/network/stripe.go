@@ -320,8 +320,12 @@ func (n *Network) Connect(from, to Endpoint, number uint32, rng *rand.Rand) *Str
 // Peer is the uid of the receiver.
 func (s *Stripe) Peer() uint64 { return s.to.UID() }
 
-// Busy reports whether something is under way to a receiver that can be reached.
-func (s *Stripe) Busy() bool { return s.to.Alive() && s.up && !s.stalled && len(s.frames) > 0 }
+// Busy reports whether something is under way to a receiver that can be reached, or waits until the connection to it is
+// made.
+func (s *Stripe) Busy() bool {
+	dials := !s.up && !s.removed && !s.departed && s.n.Connected(s.from.Slot(), s.to.Slot())
+	return s.to.Alive() && (s.up && !s.stalled || dials) && len(s.frames) > 0
+}
 
 // stripesOf calls fn for the connections to and from a process, in a fixed order.
 func (n *Network) stripesOf(p Endpoint, fn func(*Stripe)) {
